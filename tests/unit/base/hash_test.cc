@@ -1,0 +1,33 @@
+#include "base/hash.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace tidewire {
+namespace {
+
+TEST(Hash, OneWordIsABijection) {  // an odd multiplier has an inverse modulo 2^64
+  const HashSeed seed;
+  uint64_t inverse = seed.multiplier;
+  for (int i = 0; i < 6; ++i) inverse *= 2 - seed.multiplier * inverse;  // Newton
+  for (int64_t k : {int64_t{0}, int64_t{1}, int64_t{-1}, INT64_MIN, INT64_MAX}) {
+    EXPECT_EQ(static_cast<int64_t>(hash_words<1>(&k, seed) * inverse), k);
+  }
+}
+
+TEST(Hash, EveryWordAndTheSeedMatter) {
+  std::set<uint64_t> seen;
+  for (int w = 0; w < 4; ++w) {
+    int64_t key[4] = {1, 2, 3, 4};
+    key[w] = 99;
+    seen.insert(hash_words<4>(key, {}));
+  }
+  const int64_t key[4] = {1, 2, 3, 4};
+  seen.insert(hash_words<4>(key, {}));
+  seen.insert(hash_words<4>(key, {0x9E3779B97F4A7C17u, 7}));
+  EXPECT_EQ(seen.size(), 6u);
+}
+
+}  // namespace
+}  // namespace tidewire
