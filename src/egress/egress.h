@@ -1,0 +1,67 @@
+// From the workers' result rings to the sinks: order, number, mark, encode, send. A step machine
+// without clock or thread of its own; runtime turns it on its own thread, tests call step()
+// directly.
+//
+// Order out (core.md rule 8): place, query, window end, hash, key. Every ring carries its own rows
+// in that order, so egress is a streaming merge: the smallest head leaves once every other ring has
+// a head or has *fired* beyond it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "io/sink.h"
+#include "query/plan.h"
+#include "window/result_block.h"
+
+namespace tidewire {
+
+enum class Encoding : uint8_t { kTable, kJsonLines, kCsv, kBinary };
+
+struct SinkBinding {
+  Sink* sink = nullptr;
+  Encoding encoding = Encoding::kJsonLines;
+  std::vector<QueryId> queries;
+  bool colour = false;  // kTable on a terminal
+};
+
+struct EgressOptions {
+  std::string system_name;
+  uint32_t rows_per_step = 4096;
+  uint32_t buffer_bytes = 256 * 1024;  // per sink: encoded bytes before send
+};
+
+struct EgressCounts {
+  uint64_t results = 0;  // rows that left, numbered
+  uint64_t windows = 0;  // distinct (query, place, window): aligned windows; sessions count each
+  uint64_t flagged = 0;  // rows of flagged windows: outside the digest
+  uint64_t partial = 0;  // rows marked partial by drain
+  uint64_t digest = 0;   // over all unflagged rows, in order
+};
+
+class Egress {
+ public:
+  Egress(EgressOptions options, std::vector<const Plan*> plans, std::vector<ResultRing*> rings,
+         std::vector<SinkBinding> sinks);
+  ~Egress();
+
+  // A bounded slice; returns rows handled, 0 = nothing can leave now. Sends what is encoded when
+  // idle.
+  uint32_t step();
+  // Drain: results of places above `place` are marked partial. Set before any such result can have
+  // been written.
+  void partial_after(EventTime place);
+  // Everything at or below this place is out.
+  EventTime emitted() const;
+  void flush();
+  EgressCounts counts() const;  // any thread: a moment's sample
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tidewire

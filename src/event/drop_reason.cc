@@ -1,0 +1,36 @@
+#include "event/drop_reason.h"
+
+namespace tidewire {
+
+std::string_view to_string(DropReason reason) {
+  static constexpr std::string_view kNames[] = {"unknown_link", "truncated",       "malformed",
+                                                "no_time",      "not_this_format", "duplicate"};
+  static_assert(std::size(kNames) == static_cast<size_t>(DropReason::kCount));
+  return kNames[static_cast<size_t>(reason)];
+}
+
+std::string_view to_string(Note note) {
+  static constexpr std::string_view kNames[] = {
+      "cut_by_capture",
+      "truncated_header",
+      "fragment_first",
+      "fragment_later",
+      "bad_length",
+      "bad_version",
+      "unknown_ethertype",
+      "unknown_protocol",
+      "too_many_tags",
+      "heartbeat",
+      "end_of_session",
+      "unknown_message",
+      "gap",
+      "reordered",
+      "session_change",
+      "partition_overflow",
+      "segmented",
+  };
+  static_assert(std::size(kNames) == static_cast<size_t>(Note::kCount));
+  return kNames[static_cast<size_t>(note)];
+}
+
+}  // namespace tidewire

@@ -1,0 +1,77 @@
+// Where input ends that does not become rows, and what was odd about input that does. Nothing is
+// lost without one of these names; the tables are printed in the summary and (later) exported.
+//
+//   packets:  received = parsed + dropped[reason]                       (missed by the NIC is
+//   counted apart) events:   parsed   = no_time + out_of_range + passed_on queries:  passed_on =
+//   filtered + natural + deferred + late + overflow + no_window + still deferred
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tidewire {
+
+// A packet that yields no event.
+enum class DropReason : uint8_t {
+  kUnknownLink,    // link type that the format cannot read
+  kTruncated,      // too short for the first header that the format needs
+  kMalformed,      // lengths or versions that contradict each other
+  kNoTime,         // the packet's time is the event's, and it has none
+  kNotThisFormat,  // not a packet of this feed (wrong ethertype, protocol or port)
+  kDuplicate,      // sequence number seen before
+  kCount,
+};
+
+// A packet or event that was taken, and this was noticed.
+enum class Note : uint8_t {
+  kCutByCapture,     // fewer bytes captured than were on the wire
+  kTruncatedHeader,  // a header is cut: fields behind it are absent
+  kFragmentFirst,    // carries ports
+  kFragmentLater,    // carries none
+  kBadLength,        // a length field reaches past the packet
+  kBadVersion,       // IP version does not fit the ethertype
+  kUnknownEthertype,
+  kUnknownProtocol,
+  kTooManyTags,  // more VLAN tags or MPLS labels than are looked at
+  kHeartbeat,    // message without an event
+  kEndOfSession,
+  kUnknownMessage,  // skipped by its length
+  kGap,             // sequence numbers missing: how many messages
+  kReordered,       // a sequence number below the highest seen and above the window of duplicates
+  kSessionChange,
+  kPartitionOverflow,  // more partitions than configured: event joins partition 0
+  kSegmented,          // a frame over several buffers: only the first is looked at
+  kCount,
+};
+
+// An event that ends before the windows.
+struct EventCounts {
+  uint64_t no_time = 0;
+  uint64_t out_of_range = 0;  // within a window of int64's edge
+  uint64_t passed_on = 0;
+};
+
+using DropCounts = std::array<uint64_t, static_cast<size_t>(DropReason::kCount)>;
+using NoteCounts = std::array<uint64_t, static_cast<size_t>(Note::kCount)>;
+
+// One lane's account. Written by its worker only; read by others when the worker is at rest, or as
+// a moment's sample.
+struct LaneCounts {
+  uint64_t packets = 0;         // received
+  uint64_t packets_parsed = 0;  // not dropped; may have held no event
+  uint64_t bytes = 0;           // on the wire
+  uint64_t events = 0;          // parsed
+  DropCounts dropped{};
+  NoteCounts noted{};
+  EventCounts ended{};
+  uint64_t far_ahead = 0;  // events beyond max_ahead: accepted, but they move no watermark
+  uint64_t drop(DropReason reason) { return ++dropped[static_cast<size_t>(reason)]; }
+  void note(Note n, uint64_t times = 1) { noted[static_cast<size_t>(n)] += times; }
+};
+
+std::string_view to_string(DropReason reason);
+std::string_view to_string(Note note);
+
+}  // namespace tidewire

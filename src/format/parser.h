@@ -1,0 +1,36 @@
+// The door behind which a wire format stands: packets of one lane become columns. One file per
+// format; one Parser per lane, since templates, sequence numbers and clock bases are the lane's
+// state.
+#pragma once
+
+#include "event/burst.h"
+#include "event/drop_reason.h"
+#include "event/event_batch.h"
+
+namespace tidewire {
+
+class Parser {
+ public:
+  virtual ~Parser() = default;
+  // A new burst. It stays valid until next() has returned false.
+  virtual void begin(const Burst& burst) = 0;
+  // Fills one batch: lane, count, first, ordinal, time, arrival, partition and the wanted columns.
+  // A cursor: one packet may hold many events and go on in the next batch. False: the burst is used
+  // up (the batch may be empty or not; count says). Total on any bytes: what cannot be read ends in
+  // a name of event/drop_reason.h. Every event whose time is outside `usable` ends as out_of_range.
+  // No allocation, no clock.
+  virtual bool next(EventBatch& batch, LaneCounts& counts) = 0;
+};
+
+// What a parser is made with, common to all formats.
+struct ParserOptions {
+  LaneId lane{};
+  uint32_t max_partitions = 64;  // partition 0 takes the rest
+  int partition_field =
+      -1;  // field whose value (first word) names the partition; -1: all events are partition 0
+  EventTime min_usable =
+      EventTime{INT64_MIN / 2};  // times outside are out of range (window size from int64's edge)
+  EventTime max_usable = EventTime{INT64_MAX / 2};
+};
+
+}  // namespace tidewire

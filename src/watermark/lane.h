@@ -1,0 +1,93 @@
+// One lane's event time: trackers of its partitions, its frontier, and the stamp of each event.
+//
+// Frontier form: watermark W promises that no event with time < W is expected. W = highest - bound,
+// never back. There is no -1 anywhere (Flink's own form in milliseconds is floor(W / 1 ms) - 1,
+// shown only as `flink_watermark`).
+//
+//   stamp(event) = the watermark in force just before it, then the event may advance its partition
+//   frontier     = minimum over partitions that are neither idle nor max_behind the leader; all
+//   idle: the maximum
+//
+// A pure function of packets, arrival stamps and punctuations: where bursts are cut, who else runs
+// and what time it is do not enter. Idleness of a partition is judged in arrival stamps of its own
+// lane; silence of the whole lane needs a clock and comes in as a Punctuation (core.md rules 2 and
+// 6; Flink: WatermarksWithIdleness and the combiner CombinedWatermarkStatus).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/time.h"
+#include "event/drop_reason.h"
+#include "event/event_batch.h"
+
+namespace tidewire {
+
+// Input that is not a packet: decided by runtime, recorded at a position of the lane, replayed
+// there. kSilent: the lane leaves the minimum (replay ignores it). Every other one says "every
+// partition: watermark := max(own, this)"; kReturned carries the floor that was found on waking.
+struct Punctuation {
+  LaneId lane{};
+  Position at{};
+  EventTime watermark = EventTime::before_all();
+  enum class Why : uint8_t {
+    kSilent,
+    kReturned,
+    kCaughtUp,
+    kStraggler,
+    kEnded,
+    kOperator
+  } why = Why::kEnded;
+};
+
+enum class LatenessBy : uint8_t { kPartition, kLane };
+
+struct LaneOptions {
+  Duration bound;                  // out of orderness
+  Duration idle_after{INT64_MAX};  // a partition, in lane time; INT64_MAX: never
+  Duration max_ahead{INT64_MAX};   // of the arrival stamp
+  Duration max_behind{INT64_MAX};  // of the lane's leader
+  LatenessBy lateness_by = LatenessBy::kPartition;
+  uint32_t max_partitions = 1;
+};
+
+struct PartitionTracker {  // its watermark follows: max(highest - bound, lane frontier)
+  EventTime highest = EventTime::before_all();
+  EventTime heard =
+      EventTime::before_all();  // arrival stamp of its last event; before_all(): not discovered yet
+};
+
+class Lane {
+ public:
+  // `partitions`: max_partitions trackers, from the worker's arena.
+  Lane(const LaneOptions& options, std::span<PartitionTracker> partitions);
+
+  void stamp(EventBatch& batch, LaneCounts& counts);
+  void punctuate(const Punctuation& punctuation);
+
+  EventTime frontier() const { return frontier_; }
+  bool silent() const { return silent_; }  // leaves the worker's minimum
+  bool ended() const { return frontier_ == EventTime::end_of_time(); }
+  PartitionId holder() const { return holder_; }  // who holds the frontier back
+  EventTime highest() const { return leader_; }   // the largest event time that moved a watermark
+
+ private:
+  void refresh();
+  void expire(EventTime arrival);
+  void stamp_one(EventBatch& batch, LaneCounts& counts);  // one partition: vectorises
+  bool far_ahead(EventTime time, EventTime arrival) const {
+    return arrival.is_point() && time > later(arrival, options_.max_ahead);
+  }
+
+  LaneOptions options_;
+  std::span<PartitionTracker> partitions_;
+  uint32_t discovered_ = 0;  // trackers [0, discovered_) may have been heard
+  EventTime frontier_ = EventTime::before_all();
+  EventTime leader_ = EventTime::before_all();
+  EventTime next_expiry_ = EventTime::end_of_time();
+  EventTime overtaken_ = EventTime::before_all();  // holder's highest + max_behind
+  PartitionId holder_{};
+  bool silent_ = false;
+};
+
+}  // namespace tidewire

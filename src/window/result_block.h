@@ -1,0 +1,139 @@
+// Results on their way from a worker to egress: cells as they are, no text, in the order of the
+// worker's timeline.
+//
+//   block: | Run | row row row ... | Run | row ... |        one query; runs in order of (place,
+//   window end)
+//
+//   kPoint    window stands in the run:  row = { hash, key words, cell words }       order: (hash,
+//   key) kPlaced   each row has its window:   row = { start, end, hash, key words, cell words }
+//   order: (end, hash, key)
+//
+// A worker's ring of blocks carries them in order and then its *fired* place: no row at or below it
+// is still to come.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "base/check.h"
+#include "base/ids.h"
+#include "base/spsc_ring.h"
+#include "base/time.h"
+
+namespace tidewire {
+
+enum class RunKind : uint8_t { kPoint, kPlaced };
+
+// Flags of a window. kOverflow: rows went to __overflow__ or were counted lost there; such windows
+// stand outside the digest. kOverflowRow: this run's rows are the __overflow__ rows themselves
+// (their key words are 0).
+enum ResultFlags : uint16_t { kFlagOverflow = 1, kFlagOverflowRow = 2, kFlagPartial = 4 };
+
+struct Run {
+  EventTime place;       // fire point; kPlaced: place of its first row
+  EventTime start, end;  // kPoint
+  uint32_t rows = 0;
+  RunKind kind = RunKind::kPoint;
+  uint8_t reserved = 0;
+  uint16_t flags = 0;
+};
+static_assert(sizeof(Run) == 32);
+
+struct ResultBlock {
+  static constexpr uint32_t kBytes = 16 * 1024;
+  QueryId query{};
+  uint32_t row_words = 0;
+  uint32_t used = 0;  // bytes
+  uint32_t rows = 0;
+  alignas(64) std::array<std::byte, kBytes> bytes;
+};
+
+// One per worker. The worker writes through ResultWriter; egress reads blocks and `fired`.
+struct ResultRing {
+  SpscRing<ResultBlock> blocks;
+  // Publish after the blocks; read before looking whether the ring is empty.
+  alignas(64) std::atomic<int64_t> fired{INT64_MIN};
+};
+
+// The worker's end. No free block means that firing pauses and the cursor is kept: reserve() says
+// so before anything is written.
+class ResultWriter {
+ public:
+  explicit ResultWriter(ResultRing& ring) : ring_(ring) {}
+
+  // Blocks that could be opened now, the open one not counted.
+  bool room_for(uint32_t blocks) {
+    return ring_.blocks.free_slot(block_ ? blocks : blocks - 1) != nullptr;
+  }
+
+  // Starts a run or goes on with an equal one. The caller has made sure of room (room_for).
+  // `row_words` counts every word of a row, window words included.
+  void begin(QueryId query, RunKind kind, EventTime place, EventTime start, EventTime end,
+             uint16_t flags, uint32_t row_words) {
+    if (block_ && (block_->query != query || block_->row_words != row_words)) close();
+    head_ = Run{place, start, end, 0, kind, 0, flags};
+    query_ = query;
+    row_words_ = row_words;
+    if (!block_ || block_->used + sizeof(Run) + row_words * 8 > ResultBlock::kBytes) open();
+    start_run();
+  }
+  // Place for one row, to be filled by the caller.
+  int64_t* row() {
+    if (block_->used + row_words_ * 8 > ResultBlock::kBytes) {
+      close();
+      open();
+      start_run();
+    }
+    auto* at = reinterpret_cast<int64_t*>(block_->bytes.data() + block_->used);
+    block_->used += row_words_ * 8;
+    ++block_->rows;
+    ++reinterpret_cast<Run*>(block_->bytes.data() + run_)->rows;
+    return at;
+  }
+  // How many blocks `rows` rows in one new run may take at most, for room_for.
+  static uint32_t blocks_for(uint64_t rows, uint32_t row_words) {
+    const uint64_t per_block = (ResultBlock::kBytes - sizeof(Run)) / (row_words * 8);
+    return static_cast<uint32_t>(1 + (rows + per_block - 1) / per_block);
+  }
+  // Hands the open block over. The pipeline does so at the end of a slice, then publishes how far
+  // it has fired.
+  void close() {
+    if (!block_) return;
+    block_ = nullptr;
+    ring_.blocks.push();
+  }
+  void publish_fired(EventTime place) {
+    close();
+    DCHECK(place.ns >= ring_.fired.load(std::memory_order_relaxed));
+    ring_.fired.store(place.ns, std::memory_order_release);
+  }
+
+ private:
+  void open() {
+    close();
+    block_ = ring_.blocks.free_slot();
+    CHECK(block_ != nullptr);
+    block_->query = query_;
+    block_->row_words = row_words_;
+    block_->used = 0;
+    block_->rows = 0;
+  }
+  void start_run() {
+    run_ = block_->used;
+    std::memcpy(block_->bytes.data() + run_, &head_, sizeof(Run));
+    block_->used += sizeof(Run);
+  }
+
+  ResultRing& ring_;
+  ResultBlock* block_ = nullptr;
+  Run head_;
+  QueryId query_{};
+  uint32_t row_words_ = 0;
+  uint32_t run_ = 0;  // offset of the open run
+};
+
+}  // namespace tidewire

@@ -1,0 +1,65 @@
+// A query's windows on one worker: keys, cells, deferred rows and the timeline that fires them.
+// What is a template and what is not: core.md section 4. Everything is sized at start from the
+// plan; add and fire allocate nothing.
+//
+//   add    rows in any order of lanes: natural rows are combined at once (they commute), others are
+//   deferred or late fire   runs the timeline up to a place, in bounded slices, in canonical order
+//   (core.md rules 3 to 5)
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "event/rows.h"
+#include "memory/arena.h"
+#include "query/plan.h"
+#include "window/result_block.h"
+
+namespace tidewire {
+
+// Every row ends in exactly one of these; still_deferred is a moment's count.
+struct StoreCounts {
+  uint64_t natural = 0;
+  uint64_t deferred = 0;  // applied
+  uint64_t late = 0;
+  uint64_t overflow =
+      0;  // went to __overflow__, or found no pane or deferred slot; its windows are flagged
+  uint64_t no_window = 0;  // between windows (slide > size)
+  uint64_t still_deferred = 0;
+  uint64_t results = 0;  // rows written
+  uint64_t flagged = 0;  // windows fired with kFlagOverflow
+};
+
+// For explain and the summary.
+struct StoreUse {
+  uint64_t keys = 0, max_keys = 0;
+  uint64_t panes = 0, max_panes = 0;  // sessions: open sessions
+  uint64_t deferred = 0, max_deferred = 0;
+};
+
+class WindowStore {
+ public:
+  virtual ~WindowStore() = default;
+  virtual void add(const Rows& rows) = 0;
+  // Runs the timeline through place `until` and no further: fire points, deferred rows that are due
+  // at `frontier` (stamp < frontier, or <= where one lane feeds the store), clean-up; canonical
+  // order, shard by shard, about `budget` units of work a call; returns what it used, 0 when
+  // nothing is due or no result block is free.
+  virtual uint32_t fire(EventTime frontier, EventTime until, uint32_t budget,
+                        ResultWriter& out) = 0;
+  // The next place that is due at `frontier`. Empty is not end_of_time(): at drain that is itself a
+  // place.
+  virtual std::optional<EventTime> next(EventTime frontier) const = 0;
+  virtual StoreCounts counts() const = 0;
+  virtual StoreUse use() const = 0;
+};
+
+// The only place where the closed set {key words 0, 1, 2, 4} x {Stats, Wide} x {panes, sessions} is
+// spelled out. Takes all memory from the arena.
+std::unique_ptr<WindowStore> make_store(const Plan& plan, ShardRange shards, Arena& arena);
+
+// Bytes that make_store will take, term by term, without taking them: what `explain` prints.
+std::vector<ArenaTerm> store_memory(const Plan& plan, ShardRange shards);
+
+}  // namespace tidewire
