@@ -1,0 +1,157 @@
+// The configuration: strict TOML in, typed structs out, or every problem at once. One loader and
+// one validator serve `check`, `run`, `explain` and start.
+//
+//   [system]  [runtime]  [source.NAME]  [query.NAME]  [sink.NAME]
+//
+// Names of options, their units, defaults, limits and reasons: the option table (options.h), from
+// which config/tidewire.conf is generated. Here stand the values: durations in nanoseconds, sizes
+// in bytes, everything inside its limits.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "egress/egress.h"
+#include "query/compile.h"
+#include "query/spec.h"
+#include "watermark/lane.h"
+
+namespace tidewire {
+
+// Line and column count from 1; line 0: the file as a whole.
+struct Place {
+  uint32_t line = 0, column = 0;
+};
+
+struct SystemConfig {
+  std::string system_name = "tidewire";
+  uint32_t replication_factor = 3;
+  bool enable_zero_copy = true;
+  uint32_t consensus_timeout_ms = 250;
+  uint64_t hash_seed = 0;
+};
+
+enum class IdlePolicy : uint8_t {
+  kAuto,
+  kSpin,
+  kYield,
+  kSleep
+};                                                     // kAuto: spin if isolated, else yield
+enum class NumaPolicy : uint8_t { kPrefer, kStrict };  // memory of another node: said, or refused
+
+struct RuntimeConfig {
+  uint32_t workers = 1;
+  std::vector<uint32_t> cores;  // one a worker; empty: not pinned to a chosen core
+  IdlePolicy idle = IdlePolicy::kAuto;
+  NumaPolicy numa = NumaPolicy::kPrefer;
+  uint32_t burst = 256;             // packets a call of a source
+  uint32_t results_per_turn = 512;  // budget of the timeline
+  uint32_t rows_per_turn = 1024;    // neighbours' rows taken in one turn
+  uint32_t result_blocks = 64;      // of 16 KiB, a worker
+};
+
+enum class FileLanes : uint8_t { kOne, kPerFile };
+enum class FileReader : uint8_t { kAuto, kUring, kPread };  // kAuto: uring, else pread and said so
+
+struct FileConfig {
+  std::vector<std::string> paths;  // in this order; relative to the working directory
+  std::string directory, pattern;  // instead of paths: files of the directory in name order
+  FileLanes lanes = FileLanes::kOne;
+  bool follow = false;
+  FileReader reader = FileReader::kAuto;
+  uint32_t block_size = 256 * 1024;
+  uint32_t depth = 8;         // blocks in flight
+  uint32_t pace_percent = 0;  // 100: as recorded, 200: twice as fast; 0: as fast as it can be read
+};
+
+enum class StampClock : uint8_t { kNone, kNanoseconds, kMicroseconds, kTicks };
+
+struct PortConfig {
+  std::string device;  // "0000:01:00.0" or "net_af_packet0,iface=veth0"
+  uint32_t queues = 1;
+  uint32_t descriptors = 1024;
+  uint32_t pool = 8191;  // mbufs a queue
+  StampClock clock = StampClock::kNone;
+  bool promiscuous = true;
+};
+
+enum class SourceType : uint8_t { kFile, kPort };
+
+struct SourceConfig {
+  std::string name;
+  SourceType type = SourceType::kFile;
+  FileConfig file;
+  PortConfig port;
+  std::string format = "packet";
+  std::string zone;  // of formats whose time is local; empty: the format's own
+  // Event time of each lane; INT64_MAX: never. Bounds are the source's promise.
+  Duration out_of_orderness, idle_after, silent_after, max_ahead, max_behind, max_drift;
+  LatenessBy lateness_by = LatenessBy::kPartition;
+  std::string partition;  // field whose value names the partition; empty: one partition
+  uint32_t max_partitions = 1;
+  Place place;
+
+  LaneOptions lane_options() const {
+    return {out_of_orderness, idle_after, max_ahead, max_behind, lateness_by, max_partitions};
+  }
+};
+
+enum class SinkType : uint8_t { kTerminal, kStdout, kFile, kUdp };
+
+struct SinkConfig {
+  std::string name;
+  SinkType type = SinkType::kTerminal;
+  Encoding encoding = Encoding::kTable;
+  std::string path;     // kFile
+  bool append = false;  // kFile: to an existing file; false: never, a new name is taken
+  std::string address;  // kUdp: host:port, [v6]:port
+  Place place;
+};
+
+struct QueryConfig {
+  QuerySpec spec;
+  Place place;
+};
+
+struct Config {
+  std::string file;
+  SystemConfig system;
+  RuntimeConfig runtime;
+  std::vector<SourceConfig> sources;  // in file order; at least one
+  std::vector<QueryConfig> queries;   // in file order: QueryId is the index
+  std::vector<SinkConfig> sinks;
+  std::vector<std::string> defaulted;  // "runtime.workers", ...: not written in the file
+};
+
+struct Problem {
+  Place place;
+  std::string text;  // cause, and the nearest valid name where one is near
+};
+// "FILE:LINE:COLUMN: text"
+std::string to_string(const Problem& problem, std::string_view file);
+
+struct Loaded {
+  Config config;                  // to be used only if there is no problem
+  std::vector<Problem> problems;  // in file order
+  bool ok() const { return problems.empty(); }
+};
+
+// `cpus`: what this process may run on; empty: cores are not checked.
+Loaded load_config(std::string_view text, std::string file, std::span<const uint32_t> cpus = {});
+// Reads the file; a file that cannot be read is a problem too.
+Loaded load_config_file(const std::string& path, std::span<const uint32_t> cpus = {});
+
+// What query/compile.h needs: sources with their lanes numbered densely over all of them, in order.
+// `lanes[i]`: how many lanes sources[i] has (a port: its queues; files: one, or the files found).
+std::vector<QuerySource> query_sources(const Config& config, std::span<const uint32_t> lanes);
+HashSeed hash_seed(const Config& config);
+std::vector<QuerySpec> query_specs(const Config& config);
+
+// The configuration of a run without a file: what `scripts/run` shows on the given capture.
+std::string embedded_default(std::string_view capture_path);
+
+}  // namespace tidewire

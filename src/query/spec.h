@@ -1,0 +1,36 @@
+// What was asked, as the configuration says it: words, not yet checked against a schema.
+// query/compile.h turns it into a Plan; nothing on the data path reads this.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "query/plan.h"
+
+namespace tidewire {
+
+enum class PlacementChoice : uint8_t {
+  kAuto,   // local where one lane feeds the query, else exchange
+  kLocal,  // the user vouches that the lane determines the key (RSS on the flow, key with the flow)
+  kExchange,  // rows go to the owner of their key
+};
+
+struct QuerySpec {
+  std::string name;
+  std::string source;                   // name of the source that feeds it
+  std::string where;                    // query/expression.h; empty: all events
+  std::vector<std::string> key;         // "protocol", "src/24", "src/24/48"; empty: one group
+  std::vector<std::string> aggregates;  // "count", "sum(wire_length) as bytes"
+  WindowShape window;
+  std::vector<std::string> sinks;
+  uint64_t max_keys = 65'536;
+  uint64_t max_sessions = 16'384;  // beyond one a key
+  uint64_t max_deferred = 16'384;
+  uint64_t max_panes = 0;  // 0: from the source's bounds (query/compile.h), within `memory`
+  uint64_t memory = uint64_t{256} << 20;  // bytes that the panes of the query may take
+  PlacementChoice placement = PlacementChoice::kAuto;
+};
+
+}  // namespace tidewire
