@@ -5,8 +5,14 @@
 // shown only as `flink_watermark`).
 //
 //   stamp(event) = the watermark in force just before it, then the event may advance its partition
-//   frontier     = minimum over partitions that are neither idle nor max_behind the leader; all
-//   idle: the maximum
+//   frontier     = minimum over partitions that are neither idle nor max_behind the leader; where
+//                  none is left, the largest watermark among all and no further
+//
+// Guards, all strict: a partition is idle when arrival - heard > idle_after (as in Flink), behind
+// when leader - highest > max_behind; an event is far ahead when time - arrival > max_ahead. An
+// event's arrival is looked at before it is stamped, so its own partition may have turned idle as
+// well; with the event it is back and holds the minimum where it is. An event without an arrival
+// stamp passes no judgement: nobody turns idle by it, and it is never far ahead.
 //
 // A pure function of packets, arrival stamps and punctuations: where bursts are cut, who else runs
 // and what time it is do not enter. Idleness of a partition is judged in arrival stamps of its own
@@ -51,14 +57,18 @@ struct LaneOptions {
   uint32_t max_partitions = 1;
 };
 
-struct PartitionTracker {  // its watermark follows: max(highest - bound, lane frontier)
+// Its watermark follows: max(highest - bound, lane frontier), since punctuations are the lane's.
+// Known to the lane once either field is set.
+struct PartitionTracker {
   EventTime highest = EventTime::before_all();
-  EventTime heard =
-      EventTime::before_all();  // arrival stamp of its last event; before_all(): not discovered yet
+  // Arrival stamp of its last event; before_all(): none was given; end_of_time(): idle.
+  EventTime heard = EventTime::before_all();
 };
 
 class Lane {
  public:
+  static constexpr PartitionId kNobody{UINT32_MAX};
+
   // `partitions`: max_partitions trackers, from the worker's arena.
   Lane(const LaneOptions& options, std::span<PartitionTracker> partitions);
 
@@ -68,25 +78,27 @@ class Lane {
   EventTime frontier() const { return frontier_; }
   bool silent() const { return silent_; }  // leaves the worker's minimum
   bool ended() const { return frontier_ == EventTime::end_of_time(); }
-  PartitionId holder() const { return holder_; }  // who holds the frontier back
-  EventTime highest() const { return leader_; }   // the largest event time that moved a watermark
+  // Who holds the frontier back; kNobody: each known partition is idle or max_behind.
+  PartitionId holder() const { return holder_; }
+  EventTime highest() const { return leader_; }  // the largest event time that moved a watermark
 
  private:
+  void stamp_one(EventBatch& batch, LaneCounts& counts);  // one partition: vectorises
+  void stamp_any(EventBatch& batch, LaneCounts& counts);
+  void hear(PartitionTracker& partition, EventTime arrival);
   void refresh();
   void expire(EventTime arrival);
-  void stamp_one(EventBatch& batch, LaneCounts& counts);  // one partition: vectorises
-  bool far_ahead(EventTime time, EventTime arrival) const {
-    return arrival.is_point() && time > later(arrival, options_.max_ahead);
-  }
+  bool far_ahead(EventTime time, EventTime arrival) const;
+  EventTime trailing() const;
 
   LaneOptions options_;
   std::span<PartitionTracker> partitions_;
-  uint32_t discovered_ = 0;  // trackers [0, discovered_) may have been heard
+  uint32_t discovered_ = 0;  // trackers [0, discovered_) may be known
   EventTime frontier_ = EventTime::before_all();
   EventTime leader_ = EventTime::before_all();
-  EventTime next_expiry_ = EventTime::end_of_time();
-  EventTime overtaken_ = EventTime::before_all();  // holder's highest + max_behind
-  PartitionId holder_{};
+  EventTime next_expiry_ = EventTime::end_of_time();  // nobody turns idle at or before this arrival
+  EventTime overtaken_ = EventTime::end_of_time();    // a leader beyond it leaves the holder behind
+  PartitionId holder_ = kNobody;
   bool silent_ = false;
 };
 
