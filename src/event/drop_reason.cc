@@ -25,6 +25,8 @@ std::string_view to_string(Note note) {
       "unknown_message",
       "gap",
       "reordered",
+      "duplicate_message",
+      "sequence_restart",
       "session_change",
       "partition_overflow",
       "segmented",

@@ -34,12 +34,14 @@ enum class Note : uint8_t {
   kBadVersion,       // IP version does not fit the ethertype
   kUnknownEthertype,
   kUnknownProtocol,
-  kTooManyTags,  // more VLAN tags or MPLS labels than are looked at
+  kTooManyTags,  // more VLAN tags, MPLS labels or extension headers than are looked at
   kHeartbeat,    // message without an event
   kEndOfSession,
   kUnknownMessage,  // skipped by its length
   kGap,             // sequence numbers missing: how many messages
-  kReordered,       // a sequence number below the highest seen and above the window of duplicates
+  kReordered,       // a sequence number below the highest seen that had not come: fills a gap
+  kDuplicateMessage,  // a sequence number that had come: the message is left out
+  kSequenceRestart,   // numbers far from the highest in the same session: counted on from there
   kSessionChange,
   kPartitionOverflow,  // more partitions than configured: event joins partition 0
   kSegmented,          // a frame over several buffers: only the first is looked at

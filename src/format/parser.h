@@ -26,8 +26,9 @@ class Parser {
 struct ParserOptions {
   LaneId lane{};
   uint32_t max_partitions = 64;  // partition 0 takes the rest
-  int partition_field =
-      -1;  // field whose value (first word) names the partition; -1: all events are partition 0
+  // Field whose value (all its words) names the partition: ids from 1 in order of discovery, what
+  // comes after the table is full joins 0. -1: all events are partition 0.
+  int partition_field = -1;
   EventTime min_usable =
       EventTime{INT64_MIN / 2};  // times outside are out of range (window size from int64's edge)
   EventTime max_usable = EventTime{INT64_MAX / 2};

@@ -1,0 +1,239 @@
+// Two passes over a burst. The first finds where the headers of each packet stand (headers.h); the
+// second writes one column after the other, only those that a query uses, each in a loop of its
+// own. So a query pays for the columns that it names, and a new field is one line in kFields.
+
+#include "format/packet.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "format/bytes.h"
+#include "format/headers.h"
+#include "format/partitions.h"
+#include "query/flow_key.h"
+
+namespace tidewire {
+namespace {
+
+using Column = std::array<int64_t, kBatchMax>;
+using Fill = void (*)(const Headers* packet, uint32_t count, Column* column);
+
+struct TwoWords {
+  int64_t high, low;
+};
+
+// A column loop around a function of one packet's headers.
+template <auto Read>
+void fill(const Headers* packet, uint32_t count, Column* column) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<decltype(Read(*packet)), TwoWords>) {
+      const TwoWords words = Read(packet[i]);
+      column[0][i] = words.high;
+      column[1][i] = words.low;
+    } else {
+      column[0][i] = Read(packet[i]);
+    }
+  }
+}
+
+TwoWords address(const Headers& h, const uint8_t* at) {
+  if (at == nullptr) return {0, 0};
+  if (h.ip_version != 6) return {0, int64_t{0xFFFF} << 32 | read_be32(at)};
+  return {static_cast<int64_t>(read_be64(at)), static_cast<int64_t>(read_be64(at + 8))};
+}
+
+TwoWords flow(const Headers& h) {
+  if (h.ip == nullptr || h.protocol == kAbsent) return {kAbsent, kAbsent};
+  const uint16_t source_port = h.has_ports ? read_be16(h.transport) : uint16_t{0};
+  const uint16_t target_port = h.has_ports ? read_be16(h.transport + 2) : uint16_t{0};
+  const auto protocol = static_cast<uint8_t>(h.protocol);
+  FlowKey key;
+  if (h.ip_version == 4) {
+    key = flow_key_ipv4({0, read_be32(h.source), source_port},
+                        {0, read_be32(h.target), target_port}, protocol, h.has_ports);
+  } else {
+    key = flow_key_ipv6({read_be64(h.source), read_be64(h.source + 8), source_port},
+                        {read_be64(h.target), read_be64(h.target + 8), target_port}, protocol,
+                        h.has_ports);
+  }
+  return {key.high, key.low};
+}
+
+// The IPv4 type of service or the IPv6 traffic class: DSCP 6 bits, ECN 2 (RFC 2474, RFC 3168).
+uint32_t traffic_class(const Headers& h) {
+  return h.ip_version == 4 ? h.ip[1] : read_be16(h.ip) >> 4 & 0xFFu;
+}
+
+struct PacketField {
+  Field field;
+  Fill fill;
+};
+
+using H = const Headers&;
+constexpr auto kInteger = FieldType::kInteger;
+
+// name, type, words, bits, decimals, may be absent, help
+const PacketField kFields[] = {
+    {{"src", FieldType::kAddress, 2, 63, 0, true, "source address; IPv4, IPv6, or ARP's sender"},
+     fill<[](H h) { return address(h, h.source); }>},
+    {{"dst", FieldType::kAddress, 2, 63, 0, true, "destination address; ARP: the target"},
+     fill<[](H h) { return address(h, h.target); }>},
+    {{"src_port", kInteger, 1, 16, 0, true, "source port: TCP, UDP, SCTP, not in later fragments"},
+     fill<[](H h) { return h.has_ports ? int64_t{read_be16(h.transport)} : kAbsent; }>},
+    {{"dst_port", kInteger, 1, 16, 0, true, "destination port, as src_port"},
+     fill<[](H h) { return h.has_ports ? int64_t{read_be16(h.transport + 2)} : kAbsent; }>},
+    {{"protocol", FieldType::kProtocol, 1, 8, 0, true,
+      "IP protocol, behind IPv6 extension headers"},
+     fill<[](H h) { return int64_t{h.protocol}; }>},
+    {{"flow", FieldType::kFlow, 2, 63, 0, true,
+      "addresses, ports and protocol, the same for both directions"},
+     fill<flow>},
+    {{"wire_length", kInteger, 1, 32, 0, false, "bytes of the frame on the wire"},
+     fill<[](H h) { return int64_t{h.wire_length}; }>},
+    {{"captured_length", kInteger, 1, 32, 0, false, "bytes of the frame that were captured"},
+     fill<[](H h) { return int64_t{h.captured_length}; }>},
+    {{"ip_length", kInteger, 1, 31, 0, true, "bytes of the IP packet, header included"},
+     fill<[](H h) { return int64_t{h.ip_length}; }>},
+    {{"payload_length", kInteger, 1, 31, 0, true,
+      "bytes behind the transport header, as the headers say"},
+     fill<[](H h) { return int64_t{h.payload_length}; }>},
+    {{"ethertype", FieldType::kEthertype, 1, 16, 0, true, "what the frame holds, behind VLAN tags"},
+     fill<[](H h) { return int64_t{h.ethertype}; }>},
+    {{"vlan", kInteger, 1, 12, 0, true, "VLAN id of the outermost tag"},
+     fill<[](H h) { return int64_t{h.vlan}; }>},
+    {{"vlan_inner", kInteger, 1, 12, 0, true, "VLAN id of the second tag"},
+     fill<[](H h) { return int64_t{h.vlan_inner}; }>},
+    {{"mpls", kInteger, 1, 20, 0, true, "outermost MPLS label"},
+     fill<[](H h) { return int64_t{h.mpls}; }>},
+    {{"src_mac", FieldType::kMac, 1, 48, 0, true, "source MAC address"}, fill<[](H h) {
+       return h.source_mac != nullptr ? static_cast<int64_t>(read_be48(h.source_mac)) : kAbsent;
+     }>},
+    {{"dst_mac", FieldType::kMac, 1, 48, 0, true, "destination MAC address"}, fill<[](H h) {
+       return h.target_mac != nullptr ? static_cast<int64_t>(read_be48(h.target_mac)) : kAbsent;
+     }>},
+    {{"ip_version", kInteger, 1, 3, 0, true, "4 or 6"},
+     fill<[](H h) { return h.ip_version != 0 ? int64_t{h.ip_version} : kAbsent; }>},
+    {{"dscp", kInteger, 1, 6, 0, true, "differentiated services code point"},
+     fill<[](H h) { return h.ip != nullptr ? int64_t{traffic_class(h) / 4} : kAbsent; }>},
+    {{"ecn", kInteger, 1, 2, 0, true, "explicit congestion notification: 3 is congested"},
+     fill<[](H h) { return h.ip != nullptr ? int64_t{traffic_class(h) % 4} : kAbsent; }>},
+    {{"ttl", kInteger, 1, 8, 0, true, "IPv4 time to live, IPv6 hop limit"}, fill<[](H h) {
+       return h.ip != nullptr ? int64_t{h.ip[h.ip_version == 4 ? 8 : 7]} : kAbsent;
+     }>},
+    {{"fragment", kInteger, 1, 2, 0, true, "0 whole, 1 first fragment, 2 later fragment"},
+     fill<[](H h) { return h.ip != nullptr ? static_cast<int64_t>(h.fragment) : kAbsent; }>},
+    {{"tcp_flags", FieldType::kFlags, 1, 8, 0, true, "TCP flags: CWR ECE URG ACK PSH RST SYN FIN"},
+     fill<[](H h) { return h.has_tcp_flags ? int64_t{h.transport[13]} : kAbsent; }>},
+    {{"icmp_type", kInteger, 1, 8, 0, true, "type of ICMP or ICMPv6"},
+     fill<[](H h) { return h.has_icmp ? int64_t{h.transport[0]} : kAbsent; }>},
+    {{"icmp_code", kInteger, 1, 8, 0, true, "code of ICMP or ICMPv6"},
+     fill<[](H h) { return h.has_icmp ? int64_t{h.transport[1]} : kAbsent; }>},
+    {{"arp_operation", kInteger, 1, 16, 0, true, "1 request, 2 reply"},
+     fill<[](H h) { return int64_t{h.arp_operation}; }>},
+    {{"interface", kInteger, 1, 16, 0, false, "index of the capture's interface, or of the port"},
+     fill<[](H h) { return int64_t{h.interface}; }>},
+};
+static_assert(std::size(kFields) <= kFieldMax);
+
+class PacketParser final : public Parser {
+ public:
+  PacketParser(const ParserOptions& options, const ColumnMap& columns)
+      : options_(options), partitions_(options.max_partitions) {
+    for (uint32_t f = 0; f < std::size(kFields); ++f)
+      if (columns.wants(f)) wanted_.push_back({kFields[f].fill, columns.column[f]});
+  }
+
+  void begin(const Burst& burst) override {
+    CHECK(burst.count <= kBurstMax);
+    burst_ = &burst;
+  }
+
+  // A packet is at most one event, so a burst always fits one batch.
+  bool next(EventBatch& batch, LaneCounts& counts) override {
+    static_assert(kBurstMax <= kBatchMax);
+    batch.lane = options_.lane;
+    batch.ordinal = ordinal_;
+    batch.count = 0;
+    if (burst_ == nullptr) return false;
+    const Burst& burst = *std::exchange(burst_, nullptr);
+    batch.count = read_burst(burst, batch, counts);
+    for (const Wanted& w : wanted_) w.fill(packet_.data(), batch.count, &batch.column[w.column]);
+    if (options_.partition_field >= 0) {
+      const PacketField& by = kFields[options_.partition_field];
+      by.fill(packet_.data(), batch.count, partition_value_.data());
+      partitions_.assign(partition_value_.data(), by.field.words, batch, counts);
+    } else {
+      std::fill_n(batch.partition.begin(), batch.count, PartitionId{0});
+    }
+    ordinal_ = Ordinal{index_of(ordinal_) + batch.count};
+    return false;
+  }
+
+ private:
+  struct Wanted {
+    Fill fill;
+    uint8_t column;
+  };
+
+  uint32_t read_burst(const Burst& burst, EventBatch& batch, LaneCounts& counts) {
+    constexpr uint32_t kAhead = 6;  // packets whose first line is asked for before it is needed
+    uint32_t events = 0;
+    uint64_t wire_bytes = 0, taken = 0;
+    for (uint32_t i = 0; i < burst.count; ++i) {
+      if (i + kAhead < burst.count) __builtin_prefetch(burst.data[i + kAhead]);
+      wire_bytes += burst.wire_length[i];
+      const EventTime time = burst.arrival[i];
+      if (!time.is_point()) {
+        counts.drop(DropReason::kNoTime);
+        continue;
+      }
+      Headers& headers = packet_[events] = Headers{};
+      headers.interface = burst.interface[i];
+      if (const auto reason = read_headers(burst.link[i], burst.data[i], burst.length[i],
+                                           burst.wire_length[i], headers, counts)) {
+        counts.drop(*reason);
+        continue;
+      }
+      ++taken;
+      if (time < options_.min_usable || time > options_.max_usable) continue;
+      if (events == 0) batch.first = Position{index_of(burst.first) + i};
+      batch.time[events] = batch.arrival[events] = time;
+      ++events;
+    }
+    counts.packets += burst.count;
+    counts.bytes += wire_bytes;
+    counts.packets_parsed += taken;
+    counts.events += taken;
+    counts.ended.out_of_range += taken - events;
+    counts.ended.passed_on += events;
+    return events;
+  }
+
+  ParserOptions options_;
+  std::vector<Wanted> wanted_;
+  PartitionTable partitions_;
+  const Burst* burst_ = nullptr;
+  Ordinal ordinal_{};
+  std::array<Headers, kBurstMax> packet_;
+  std::array<Column, 2> partition_value_;
+};
+
+}  // namespace
+
+const Schema& packet_schema() {
+  static const Schema kSchema = [] {
+    Schema schema{"packet", {}};
+    for (const PacketField& f : kFields) schema.fields.push_back(f.field);
+    return schema;
+  }();
+  return kSchema;
+}
+
+absl::StatusOr<std::unique_ptr<Parser>> make_packet_parser(const ParserOptions& options,
+                                                           const ColumnMap& columns,
+                                                           const FormatOptions&) {
+  return std::make_unique<PacketParser>(options, columns);
+}
+
+}  // namespace tidewire
