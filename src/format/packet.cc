@@ -38,7 +38,7 @@ void fill(const Headers* packet, uint32_t count, Column* column) {
 }
 
 TwoWords address(const Headers& h, const uint8_t* at) {
-  if (at == nullptr) return {0, 0};
+  if (at == nullptr) return {kAbsent, kAbsent};
   if (h.ip_version != 6) return {0, int64_t{0xFFFF} << 32 | read_be32(at)};
   return {static_cast<int64_t>(read_be64(at)), static_cast<int64_t>(read_be64(at + 8))};
 }

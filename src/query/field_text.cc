@@ -135,6 +135,13 @@ void append_ipv6(TextWriter& out, uint64_t high, uint64_t low) {
   }
 }
 
+void append_flow_end(TextWriter& out, uint32_t address, const uint16_t* port) {
+  append_ipv4(out, address);
+  if (port == nullptr) return;
+  out.put(':');
+  append_integer(out, *port);
+}
+
 void append_by_type(TextWriter& out, FieldType type, std::span<const int64_t> words,
                     uint32_t decimals, uint32_t prefix_ipv4, uint32_t prefix_ipv6) {
   switch (type) {
@@ -160,7 +167,7 @@ void append_by_type(TextWriter& out, FieldType type, std::span<const int64_t> wo
       append_tcp_flags(out, words[0]);
       return;
     case FieldType::kFlow:
-      for (const int64_t word : words) append_hex(out, static_cast<uint64_t>(word), 16);
+      append_flow(out, {words[0], words[1]});
       return;
     case FieldType::kTime:
       append_time(out, EventTime{words[0]});
@@ -409,6 +416,22 @@ void append_time_of_day(TextWriter& out, EventTime time) {
   out.put(std::string_view{text, size});
 }
 
+void append_flow(TextWriter& out, const FlowKey& key) {
+  const auto low = static_cast<uint64_t>(key.low);
+  if ((low & kFlowFormMask) == kFlowIpv4) {
+    const FlowIpv4 flow = unpack_flow_ipv4(key);
+    append_flow_end(out, flow.address_a, flow.has_ports ? &flow.port_a : nullptr);
+    out.put(" <-> ");
+    append_flow_end(out, flow.address_b, flow.has_ports ? &flow.port_b : nullptr);
+    out.put(' ');
+    append_protocol(out, flow.protocol);
+  } else {
+    out.put("flow6:");
+    append_hex(out, static_cast<uint64_t>(key.high), 16);
+    append_hex(out, low, 16);
+  }
+}
+
 bool is_absent(bool may_be_absent, std::span<const int64_t> words) {
   if (!may_be_absent) return false;
   for (const int64_t word : words)
@@ -418,6 +441,14 @@ bool is_absent(bool may_be_absent, std::span<const int64_t> words) {
 
 void append_field(TextWriter& out, const KeyField& field, std::span<const int64_t> words) {
   if (is_absent(field.may_be_absent, words)) return out.put('-');
+  if (field.type == FieldType::kAddress && field.may_be_absent) {
+    // A cut key went through the IPv6 mask: what kAbsent leaves there is no address either
+    // (ff00::/8 with all flags and the reserved scope, RFC 4291 2.7).
+    const PrefixMask mask = prefix_mask(false, field.prefix_ipv6);
+    if (field.prefix_ipv6 >= 16 && words[0] == (kAbsent & mask.high) &&
+        words[1] == (kAbsent & mask.low))
+      return out.put('-');
+  }
   append_by_type(out, field.type, words, field.decimals, field.prefix_ipv4, field.prefix_ipv6);
 }
 

@@ -8,7 +8,7 @@
 //   kProtocol   tcp, udp, 253 (IANA protocol numbers)
 //   kEthertype  ipv4, arp, 0x88b5 (IEEE 802 numbers)
 //   kFlags      letters of the TCP flags that are set, low bit first: SA = SYN ACK; none: "."
-//   kFlow       query/flow_key.h
+//   kFlow       10.0.0.1:53 <-> 10.0.0.9:40000 udp; IPv6: flow6: and 32 hex digits
 //   kTime       2024-02-29T23:59:59.000000001Z (RFC 3339, always nine digits)
 //   kAbsent     -
 //
@@ -27,6 +27,7 @@
 #include "base/hash.h"
 #include "base/int128.h"
 #include "base/time.h"
+#include "query/flow_key.h"
 #include "query/plan.h"
 #include "query/schema.h"
 
@@ -80,6 +81,7 @@ void append_packed_text(TextWriter& out, std::span<const int64_t> words);
 void append_protocol(TextWriter& out, int64_t protocol);
 void append_ethertype(TextWriter& out, int64_t ethertype);
 void append_tcp_flags(TextWriter& out, int64_t flags);
+void append_flow(TextWriter& out, const FlowKey& key);
 void append_time(TextWriter& out, EventTime time);
 void append_time_of_day(TextWriter& out,
                         EventTime time);  // 23:59:59, with a fraction if it has one

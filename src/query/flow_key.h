@@ -9,10 +9,10 @@
 // The form in the low byte keeps the two apart, and both from kAbsent. Two IPv6 flows meet in one
 // key with probability 2^-120 a pair; an IPv4 key is read back exactly. Without ports (ICMP, later
 // fragments) both are 0 and the bit `ports` is clear, so port 0 on the wire is another flow.
+// As text: append_flow in query/field_text.h.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "base/hash.h"
@@ -69,42 +69,6 @@ constexpr FlowIpv4 unpack_flow_ipv4(FlowKey key) {
   return {static_cast<uint32_t>(high >> 32), static_cast<uint32_t>(high),
           static_cast<uint16_t>(low >> 48),  static_cast<uint16_t>(low >> 32),
           static_cast<uint8_t>(low >> 24),   (low & kFlowPorts) != 0};
-}
-
-// "udp", or the number where the protocol has no name here (IANA protocol-numbers).
-inline std::string protocol_to_text(int64_t protocol) {
-  constexpr struct {
-    int64_t number;
-    const char* name;
-  } kNames[] = {{1, "icmp"},   {2, "igmp"},   {4, "ipip"},     {6, "tcp"},   {17, "udp"},
-                {41, "ipv6"},  {47, "gre"},   {50, "esp"},     {51, "ah"},   {58, "icmpv6"},
-                {59, "none"},  {88, "eigrp"}, {89, "ospf"},    {103, "pim"}, {112, "vrrp"},
-                {115, "l2tp"}, {132, "sctp"}, {136, "udplite"}};
-  for (const auto& known : kNames)
-    if (known.number == protocol) return known.name;
-  return std::to_string(protocol);
-}
-
-// "10.0.0.1:53 <-> 10.0.0.9:40000 udp", "10.0.0.1 <-> 10.0.0.9 icmp", "flow6:<32 hex digits>", or
-// "-" where the packet has no flow.
-inline std::string flow_to_text(FlowKey key) {
-  const auto high = static_cast<uint64_t>(key.high), low = static_cast<uint64_t>(key.low);
-  if ((low & kFlowFormMask) == kFlowIpv4) {
-    const FlowIpv4 flow = unpack_flow_ipv4(key);
-    const auto end = [&](uint32_t address, uint16_t port) {
-      std::string text;
-      for (int shift = 24; shift >= 0; shift -= 8)
-        text += std::to_string(address >> shift & 0xFF) + (shift > 0 ? "." : "");
-      return flow.has_ports ? text + ":" + std::to_string(port) : text;
-    };
-    return end(flow.address_a, flow.port_a) + " <-> " + end(flow.address_b, flow.port_b) + " " +
-           protocol_to_text(flow.protocol);
-  }
-  if ((low & kFlowFormMask) != kFlowIpv6) return "-";
-  std::string text = "flow6:";
-  for (const uint64_t word : {high, low})
-    for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[word >> shift & 0xF];
-  return text;
 }
 
 }  // namespace tidewire

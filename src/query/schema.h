@@ -14,8 +14,7 @@ namespace tidewire {
 
 enum class FieldType : uint8_t {
   kInteger,    // one word; `decimals` > 0: fixed-point
-  kAddress,    // two words, high first: IPv6, or IPv4 as ::ffff:a.b.c.d; absent: both words 0, the
-               // unspecified address, which stays absent under any prefix
+  kAddress,    // two words, high first: IPv6, or IPv4 as ::ffff:a.b.c.d; absent: kAbsent in both
   kMac,        // one word, 48 bits
   kText,       // up to `words` x 8 bytes, big-endian packed, padded with zero bytes on the right
   kProtocol,   // one word: IP protocol number, shown by name

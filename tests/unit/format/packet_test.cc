@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "parse_helper.h"
+#include "query/field_text.h"
 #include "query/flow_key.h"
 
 namespace tidewire::test {
@@ -44,6 +45,15 @@ int64_t field(const Bytes& frame, const std::string& name, LinkType link = LinkT
 
 using Words = std::vector<int64_t>;
 
+std::string flow_to_text(const FlowKey& key) {
+  std::array<char, kFieldTextMax> room;
+  TextWriter out{room};
+  const int64_t words[] = {key.high, key.low};
+  append_field(out, schema("packet")->fields[static_cast<size_t>(schema("packet")->find("flow"))],
+               words);
+  return std::string(out.text());
+}
+
 TEST(Packet, EthernetIpv4Udp) {
   const Bytes frame = PacketBuilder()
                           .ethernet(0x0A0B0C0D0E0F, 0x010203040506)
@@ -60,6 +70,32 @@ TEST(Packet, EthernetIpv4Udp) {
                           "arp_operation"})
                 .words,
             Words(7, kAbsent));
+}
+
+TEST(Packet, AddressesOfAFrameWithoutThemAreAbsent) {
+  const One one = parse(PacketBuilder().ethernet().ethertype(0x88CC).payload(46).finish(),
+                        {"src", "dst", "flow", "ethertype"});
+  EXPECT_EQ(one.words, (Words{kAbsent, kAbsent, kAbsent, kAbsent, kAbsent, kAbsent, 0x88CC}));
+  EXPECT_EQ(noted(one.counts, Note::kUnknownEthertype), 1u);
+}
+
+TEST(Packet, AbsentAddressStaysADashUnderAPrefix) {
+  KeyField key{.name = "src/24",
+               .type = FieldType::kAddress,
+               .words = 2,
+               .prefix_ipv4 = 24,
+               .prefix_ipv6 = 64,
+               .may_be_absent = true};
+  const auto text = [&](int64_t high, int64_t low) {
+    std::array<char, kFieldTextMax> room;
+    TextWriter out{room};
+    const int64_t words[] = {high, low};
+    append_field(out, key, words);
+    return std::string(out.text());
+  };
+  EXPECT_EQ(text(kAbsent, 0), "-");  // both words of kAbsent under the mask of /64
+  EXPECT_EQ(text(0, 0), "::/64");
+  EXPECT_EQ(text(0, kMapped | ipv4_address(10, 0, 0, 0)), "10.0.0.0/24");
 }
 
 TEST(Packet, TcpWithOptionsAndPadding) {
