@@ -9,23 +9,21 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/time.h"
+#include "config/document.h"
 #include "egress/egress.h"
 #include "query/compile.h"
 #include "query/spec.h"
+#include "runtime/idle.h"
 #include "watermark/lane.h"
 
 namespace tidewire {
-
-// Line and column count from 1; line 0: the file as a whole.
-struct Place {
-  uint32_t line = 0, column = 0;
-};
 
 struct SystemConfig {
   std::string system_name = "tidewire";
@@ -35,18 +33,12 @@ struct SystemConfig {
   uint64_t hash_seed = 0;
 };
 
-enum class IdlePolicy : uint8_t {
-  kAuto,
-  kSpin,
-  kYield,
-  kSleep
-};                                                     // kAuto: spin if isolated, else yield
 enum class NumaPolicy : uint8_t { kPrefer, kStrict };  // memory of another node: said, or refused
 
 struct RuntimeConfig {
   uint32_t workers = 1;
-  std::vector<uint32_t> cores;  // one a worker; empty: not pinned to a chosen core
-  IdlePolicy idle = IdlePolicy::kAuto;
+  std::vector<int> cores;          // one a worker; empty: not pinned to a chosen core
+  std::optional<IdlePolicy> idle;  // none: what suits each core (runtime/topology.h)
   NumaPolicy numa = NumaPolicy::kPrefer;
   uint32_t burst = 256;             // packets a call of a source
   uint32_t results_per_turn = 512;  // budget of the timeline
@@ -74,7 +66,7 @@ struct PortConfig {
   std::string device;  // "0000:01:00.0" or "net_af_packet0,iface=veth0"
   uint32_t queues = 1;
   uint32_t descriptors = 1024;
-  uint32_t pool = 8191;  // mbufs a queue
+  uint32_t pool = 0;  // mbufs a queue; 0: what rings, caches and bursts need
   StampClock clock = StampClock::kNone;
   bool promiscuous = true;
 };
@@ -117,6 +109,10 @@ struct QueryConfig {
   Place place;
 };
 
+struct Defaulted {
+  std::string name, value;  // "source.capture.max_ahead", "10 s"
+};
+
 struct Config {
   std::string file;
   SystemConfig system;
@@ -124,15 +120,8 @@ struct Config {
   std::vector<SourceConfig> sources;  // in file order; at least one
   std::vector<QueryConfig> queries;   // in file order: QueryId is the index
   std::vector<SinkConfig> sinks;
-  std::vector<std::string> defaulted;  // "runtime.workers", ...: not written in the file
+  std::vector<Defaulted> defaulted;  // what the file does not say, in the table's order
 };
-
-struct Problem {
-  Place place;
-  std::string text;  // cause, and the nearest valid name where one is near
-};
-// "FILE:LINE:COLUMN: text"
-std::string to_string(const Problem& problem, std::string_view file);
 
 struct Loaded {
   Config config;                  // to be used only if there is no problem
@@ -141,9 +130,9 @@ struct Loaded {
 };
 
 // `cpus`: what this process may run on; empty: cores are not checked.
-Loaded load_config(std::string_view text, std::string file, std::span<const uint32_t> cpus = {});
+Loaded load_config(std::string_view text, std::string file, std::span<const int> cpus = {});
 // Reads the file; a file that cannot be read is a problem too.
-Loaded load_config_file(const std::string& path, std::span<const uint32_t> cpus = {});
+Loaded load_config_file(const std::string& path, std::span<const int> cpus = {});
 
 // What query/compile.h needs: sources with their lanes numbered densely over all of them, in order.
 // `lanes[i]`: how many lanes sources[i] has (a port: its queues; files: one, or the files found).
