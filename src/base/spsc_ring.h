@@ -46,7 +46,10 @@ class SpscRing {
       return nullptr;
     return &slots_[at & mask_];
   }
-  void pop() { head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  // `count` slots that were pushed together: all of them are there once front() shows the first.
+  void pop(uint64_t count = 1) {
+    head_.store(head_.load(std::memory_order_relaxed) + count, std::memory_order_release);
+  }
 
   // Either side, and control threads: a moment's count.
   uint64_t size() const {

@@ -61,13 +61,13 @@ class Pipeline {
   uint32_t turn(const Turn& in, ResultWriter& out);
   // A silent lane of this worker has received something: what floor does it return with? False: not
   // known yet, turn on and ask again with the burst unparsed. True: put kReturned with that floor
-  // before its first event.
+  // into the next turn, before its first event; a turn later the floor no longer holds.
   bool wake(LaneId lane, EventTime& floor);
 
   const Lane& lane(LaneId id) const;
   LaneCounts& lane_counts(LaneId id);  // the parser of the lane counts into it
   EventTime frontier() const;          // G as this worker knows it
-  EventTime fired() const;             // place up to which all its queries have run
+  EventTime fired() const;  // place up to which all its queries have run; end_of_time(): all is out
   bool at_rest()
       const;  // nothing waits in the incoming rings, nothing is due, nobody is being woken
   uint64_t rows_sent() const;   // rows put into rings by this worker, and

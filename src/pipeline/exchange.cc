@@ -1,0 +1,313 @@
+#include "pipeline/exchange.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "base/check.h"
+
+namespace tidewire {
+namespace {
+
+// Beside the rows of a batch one turn tells each neighbour at most: a skip, a frontier, a wake
+// request and an answer.
+constexpr uint32_t kControlLines = 4;
+
+ExchangeShape shape_of(const Plan& plan) {
+  return {plan.key_words, static_cast<uint32_t>(plan.values.size())};
+}
+
+template <class T>
+T* column(std::byte*& at, uint32_t rows) {
+  auto* start = reinterpret_cast<T*>(at);
+  at += sizeof(T) * rows;
+  return start;
+}
+template <class T>
+const T* column(const std::byte*& at, uint32_t rows) {
+  const auto* start = reinterpret_cast<const T*>(at);
+  at += sizeof(T) * rows;
+  return start;
+}
+
+template <class T>
+void gather(const T* from, const uint8_t* pick, uint32_t count, T* to) {
+  for (uint32_t i = 0; i < count; ++i) to[i] = from[pick[i]];
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- fabric
+ExchangeFabric::ExchangeFabric(std::span<const Plan> plans, std::span<Arena* const> arenas)
+    : workers_(static_cast<uint32_t>(arenas.size())) {
+  CHECK(workers_ > 0);
+  uint32_t batch = 0;
+  for (const Plan& plan : plans) {
+    if (plan.placement == Placement::kLocal) continue;
+    const uint32_t lines = shape_of(plan).lines(kBatchMax);
+    batch += lines;
+    max_lines_ = std::max(max_lines_, lines);
+  }
+  // A ring's end is met at most once in a batch, and skips less than one message.
+  room_lines_ = batch + max_lines_ + kControlLines;
+  const uint64_t capacity = std::bit_ceil(uint64_t{2} * room_lines_);
+  rings_.resize(size_t{workers_} * workers_);
+  for (uint32_t to = 0; to < workers_; ++to) {
+    for (uint32_t from = 0; from < workers_; ++from) {
+      if (from == to) continue;
+      auto ring = std::make_unique<Ring>();
+      ring->lines = arenas[to]->take<ExchangeLine>(capacity, "exchange rings");
+      ring->ring.adopt(ring->lines);
+      rings_[from * workers_ + to] = std::move(ring);
+    }
+  }
+}
+
+uint64_t ExchangeFabric::bytes() const {
+  uint64_t sum = 0;
+  for (const auto& ring : rings_)
+    if (ring) sum += ring->lines.size_bytes();
+  return sum;
+}
+
+ExchangeLine* ExchangeFabric::Ring::claim(uint32_t count) {
+  ExchangeLine* first = ring.free_slot();
+  if (!first) return nullptr;
+  const auto left = static_cast<uint32_t>(lines.data() + lines.size() - first);
+  if (count <= left) return ring.free_slot(count - 1) ? first : nullptr;
+  if (!ring.free_slot(left + count - 1)) return nullptr;
+  auto* skip = new (first) ExchangeMessage{};
+  skip->kind = ExchangeMessage::Kind::kSkip;
+  skip->lines = left;
+  ring.push(left);
+  return lines.data();
+}
+
+// ---------------------------------------------------------------- one worker
+Exchange::Exchange(ExchangeFabric& fabric, uint32_t worker, std::span<const Plan> plans,
+                   std::span<const Progress> start, Arena& arena)
+    : worker_(worker),
+      workers_(fabric.workers()),
+      room_lines_(fabric.room_lines()),
+      neighbours_(fabric.workers()),
+      picked_(fabric.workers()),
+      promised_(start[worker]) {
+  CHECK(worker_ < workers_ && start.size() == workers_);
+  for (const Plan& plan : plans) shapes_.push_back(shape_of(plan));
+  if (workers_ > 1) {
+    pick_ = arena.take<std::array<uint8_t, kBatchMax>>(workers_, "exchange scratch");
+    own_ = arena.take<ExchangeLine>(fabric.max_lines(), "exchange scratch");
+  }
+  for (uint32_t w = 0; w < workers_; ++w) {
+    Neighbour& n = neighbours_[w];
+    n.theirs = start[w];
+    n.told = promised_;
+    if (w == worker_) continue;
+    n.in = &fabric.ring(w, worker_);
+    n.out = &fabric.ring(worker_, w);
+  }
+  advance();
+}
+
+bool Exchange::has_room() const {
+  for (const Neighbour& n : neighbours_)
+    if (n.out && !n.out->ring.free_slot(room_lines_ - 1)) return false;
+  return true;
+}
+
+Rows Exchange::route(const Plan& plan, const Rows& rows) {
+  if (workers_ == 1 || rows.count == 0) return rows;
+  std::fill(picked_.begin(), picked_.end(), 0);
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    const uint32_t owner = owner_of(shard_of(rows.hash[i], plan.shards), plan.shards, workers_);
+    pick_[owner][picked_[owner]++] = static_cast<uint8_t>(i);
+  }
+  for (uint32_t w = 0; w < workers_; ++w) {
+    if (w == worker_ || picked_[w] == 0) continue;
+    ExchangeFabric::Ring& out = *neighbours_[w].out;
+    const uint32_t lines = shapes_[index_of(plan.id)].lines(picked_[w]);
+    ExchangeLine* to = out.claim(lines);
+    CHECK(to != nullptr);  // a batch is taken only where has_room()
+    write(plan, rows, pick_[w].data(), picked_[w], to);
+    out.ring.push(lines);
+    count(rows_sent_, picked_[w]);
+  }
+  const uint32_t own = picked_[worker_];
+  if (own == rows.count) return rows;
+  if (own == 0) return {};
+  write(plan, rows, pick_[worker_].data(), own, own_.data());
+  return rows_of(*std::launder(reinterpret_cast<const ExchangeMessage*>(own_.data())));
+}
+
+void Exchange::write(const Plan& plan, const Rows& rows, const uint8_t* pick, uint32_t count,
+                     ExchangeLine* to) const {
+  auto* message = new (to) ExchangeMessage{};
+  message->kind = ExchangeMessage::Kind::kRows;
+  message->query = plan.id;
+  message->lane = rows.lane;
+  message->count = static_cast<uint16_t>(count);
+  message->first = rows.first;
+  message->min_time = rows.min_time;
+  message->max_time = rows.max_time;
+  message->max_stamp = rows.max_stamp;
+  const ExchangeShape& shape = shapes_[index_of(plan.id)];
+  message->lines = shape.lines(count);
+  std::byte* at = to[1].bytes;
+  gather(rows.hash, pick, count, column<uint64_t>(at, count));
+  gather(rows.time, pick, count, column<EventTime>(at, count));
+  gather(rows.stamp, pick, count, column<EventTime>(at, count));
+  for (uint32_t w = 0; w < shape.key_words; ++w)
+    gather(rows.key[w], pick, count, column<int64_t>(at, count));
+  for (uint32_t v = 0; v < shape.values; ++v)
+    gather(rows.value[v], pick, count, column<int64_t>(at, count));
+  auto* index = column<uint8_t>(at, count);
+  if (rows.at)
+    gather(rows.at, pick, count, index);
+  else
+    std::memcpy(index, pick, count);
+}
+
+Rows Exchange::rows_of(const ExchangeMessage& message) const {
+  Rows rows;
+  rows.count = message.count;
+  rows.lane = message.lane;
+  rows.first = message.first;
+  rows.min_time = message.min_time;
+  rows.max_time = message.max_time;
+  rows.max_stamp = message.max_stamp;
+  const ExchangeShape& shape = shapes_[index_of(message.query)];
+  const std::byte* at = reinterpret_cast<const std::byte*>(&message) + sizeof(ExchangeLine);
+  rows.hash = column<uint64_t>(at, rows.count);
+  rows.time = column<EventTime>(at, rows.count);
+  rows.stamp = column<EventTime>(at, rows.count);
+  for (uint32_t w = 0; w < shape.key_words; ++w) rows.key[w] = column<int64_t>(at, rows.count);
+  for (uint32_t v = 0; v < shape.values; ++v) rows.value[v] = column<int64_t>(at, rows.count);
+  rows.at = column<uint8_t>(at, rows.count);
+  return rows;
+}
+
+const ExchangeMessage* Exchange::front(Neighbour& neighbour) const {
+  ExchangeLine* line = neighbour.in->ring.front();
+  return line ? std::launder(reinterpret_cast<const ExchangeMessage*>(line)) : nullptr;
+}
+
+void Exchange::obey(uint32_t from, const ExchangeMessage& message) {
+  Neighbour& n = neighbours_[from];
+  switch (message.kind) {
+    case ExchangeMessage::Kind::kProgress:
+      n.theirs = {message.state, message.watermark};
+      advance();
+      break;
+    case ExchangeMessage::Kind::kWake:
+      // From here to its next publish it counts as holding our frontier, so that whatever floor it
+      // takes, the rows above that floor find us at or below it.
+      n.theirs = {Progress::State::kHolds, frontier()};
+      n.answer = frontier();
+      n.answers = true;
+      break;
+    case ExchangeMessage::Kind::kAnswer:
+      CHECK(waking_ == Waking::kAsked && unanswered_ > 0);
+      floor_ = std::max(floor_, message.watermark);
+      if (--unanswered_ == 0) waking_ = Waking::kKnown;
+      break;
+    case ExchangeMessage::Kind::kSkip:
+    case ExchangeMessage::Kind::kRows:
+      break;
+  }
+}
+
+// I1 rests on this: whoever holds never promises less than the frontier that stores have run to.
+void Exchange::advance() {
+  Combined all;
+  for (const Neighbour& n : neighbours_) all.take(n.theirs);
+  const Progress result = all.result();
+  CHECK(result.state != Progress::State::kHolds || result.watermark >= frontier());
+  frontier_.store(std::max(frontier(), result.watermark).ns, std::memory_order_relaxed);
+}
+
+void Exchange::publish(Progress own, bool returning) {
+  const bool waits = waking_ == Waking::kAsked || (waking_ == Waking::kKnown && returning &&
+                                                   own.state == Progress::State::kSilent);
+  if (!waits) {
+    switch (promised_.state) {  // a promise is never taken back
+      case Progress::State::kHolds:
+        if (own.state == Progress::State::kSilent)
+          own.watermark = std::max(own.watermark, promised_.watermark);
+        CHECK(own.watermark >= promised_.watermark);
+        break;
+      case Progress::State::kSilent:
+        if (own.state == Progress::State::kSilent)
+          own.watermark = std::max(own.watermark, promised_.watermark);
+        // Who returns has asked, and has taken the floor it was given.
+        CHECK(own.state != Progress::State::kHolds ||
+              (waking_ == Waking::kKnown && own.watermark >= floor_));
+        break;
+      case Progress::State::kEnded:
+        CHECK(own.state == Progress::State::kEnded);
+        break;
+    }
+    // Who has answered holds a promise in our name, and drops it only when told the next one.
+    const bool held = waking_ == Waking::kKnown;
+    waking_ = Waking::kNo;
+    promised_ = own;
+    for (Neighbour& n : neighbours_) n.told_now = !held && n.told_now && n.told == own;
+    neighbours_[worker_].theirs = own;
+    advance();
+  }
+  tell();
+}
+
+// What could not be told for want of room is told in a later turn; each pair is in order by itself.
+void Exchange::tell() {
+  for (Neighbour& n : neighbours_) {
+    if (!n.out) continue;
+    if (n.asks && send(n, ExchangeMessage::Kind::kWake, {})) n.asks = false;
+    if (n.answers && send(n, ExchangeMessage::Kind::kAnswer, {Progress::State::kHolds, n.answer}))
+      n.answers = false;
+    if (!n.told_now && waking_ == Waking::kNo &&
+        send(n, ExchangeMessage::Kind::kProgress, promised_)) {
+      n.told = promised_;
+      n.told_now = true;
+    }
+  }
+}
+
+bool Exchange::send(Neighbour& to, ExchangeMessage::Kind kind, Progress progress) {
+  ExchangeLine* line = to.out->claim(1);
+  if (!line) return false;
+  auto* message = new (line) ExchangeMessage{};
+  message->kind = kind;
+  message->state = progress.state;
+  message->watermark = progress.watermark;
+  message->lines = 1;
+  to.out->ring.push();
+  return true;
+}
+
+bool Exchange::wake(EventTime& floor) {
+  if (promised_.state == Progress::State::kHolds) {
+    floor = promised_.watermark;
+    return true;
+  }
+  CHECK(promised_.state == Progress::State::kSilent);
+  if (waking_ == Waking::kNo) {
+    neighbours_[worker_].theirs = {Progress::State::kHolds, frontier()};  // our own store waits too
+    floor_ = frontier();
+    unanswered_ = workers_ - 1;
+    waking_ = unanswered_ == 0 ? Waking::kKnown : Waking::kAsked;
+    for (Neighbour& n : neighbours_) n.asks = n.out != nullptr;
+  }
+  if (waking_ != Waking::kKnown) return false;
+  floor = floor_;
+  return true;
+}
+
+bool Exchange::at_rest() const {
+  if (waking_ != Waking::kNo) return false;
+  for (const Neighbour& n : neighbours_)
+    if (n.out && (n.asks || n.answers || !n.told_now || n.in->ring.size() != 0)) return false;
+  return true;
+}
+
+}  // namespace tidewire

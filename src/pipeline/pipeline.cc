@@ -1,0 +1,257 @@
+#include "pipeline/pipeline.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+
+#include "base/check.h"
+#include "pipeline/select.h"
+#include "watermark/frontier.h"
+
+namespace tidewire {
+namespace {
+
+constexpr uint32_t kNotOwn = UINT32_MAX;
+
+// What each worker promises before its first turn: to hold, if it has lanes.
+std::vector<Progress> at_start(const PipelineOptions& options) {
+  std::vector<Progress> start(options.workers);
+  for (const LaneSpec& lane : options.lanes) {
+    CHECK(lane.worker < options.workers);
+    start[lane.worker] = {Progress::State::kHolds, EventTime::before_all()};
+  }
+  return start;
+}
+
+// I1: nothing arrives below the frontier that its store has run to.
+bool none_below(const Rows& rows, EventTime frontier) {
+  return std::all_of(rows.stamp, rows.stamp + rows.count,
+                     [frontier](EventTime stamp) { return stamp >= frontier; });
+}
+
+}  // namespace
+
+struct Pipeline::Impl {
+  struct Query {
+    Plan plan;  // kLocal: its lanes are those of this worker
+    std::unique_ptr<WindowStore> store;
+    std::vector<uint32_t> lanes;  // own ones that feed it
+    EventTime frontier = EventTime::before_all();
+    uint64_t passed_on = 0, filtered = 0;
+  };
+  struct OwnLane {
+    LaneId id;
+    Lane lane;
+    LaneCounts counts;
+    std::vector<uint32_t> queries;  // that it feeds, by id
+  };
+
+  Impl(const PipelineOptions& options, ExchangeFabric& fabric, Arena& arena);
+  OwnLane& own(LaneId id);
+  uint32_t turn(const Turn& in, ResultWriter& out);
+  void take_events(EventBatch& batch);
+  void add(Query& query, const Rows& rows);
+  void advance();
+  uint32_t run_timeline(ResultWriter& out);
+  const Query* earliest(EventTime& place) const;
+  bool wake(LaneId lane, EventTime& floor);
+  bool at_rest() const;
+
+  std::vector<uint32_t> lane_at;  // by LaneId: index of an own lane, or kNotOwn
+  std::vector<OwnLane> lanes;
+  std::vector<Query> queries;  // by id
+  Exchange exchange;
+  SelectScratch& scratch;
+  uint32_t results_per_turn, rows_per_turn;
+  EventTime horizon = EventTime::before_all();  // no query may run beyond it yet
+  std::atomic<int64_t> fired{INT64_MIN};
+  uint32_t waking = kNotOwn;  // own lane that waits for its floor
+};
+
+Pipeline::Impl::Impl(const PipelineOptions& options, ExchangeFabric& fabric, Arena& arena)
+    : exchange(fabric, options.worker, options.plans, at_start(options), arena),
+      scratch(arena.take<SelectScratch>(1, "select scratch")[0]),
+      results_per_turn(options.results_per_turn),
+      rows_per_turn(options.rows_per_turn) {
+  CHECK(options.workers == fabric.workers());
+  CHECK(results_per_turn > 0 && rows_per_turn > 0);
+  for (const LaneSpec& spec : options.lanes) {
+    if (spec.worker != options.worker) continue;
+    lane_at.resize(std::max<size_t>(lane_at.size(), index_of(spec.id) + size_t{1}), kNotOwn);
+    CHECK(lane_at[index_of(spec.id)] == kNotOwn);
+    lane_at[index_of(spec.id)] = static_cast<uint32_t>(lanes.size());
+    lanes.push_back({spec.id,
+                     Lane(spec.options, arena.take<PartitionTracker>(spec.options.max_partitions,
+                                                                     "partition trackers")),
+                     {},
+                     {}});
+  }
+  for (const Plan& plan : options.plans) {
+    CHECK(index_of(plan.id) == queries.size());
+    CHECK(plan.key_words <= 2 || plan.key_words == kMaxKeyWords);
+    Query query;
+    query.plan = plan;
+    for (uint32_t at = 0; at < lanes.size(); ++at) {
+      if (std::find(plan.lanes.begin(), plan.lanes.end(), lanes[at].id) == plan.lanes.end())
+        continue;
+      query.lanes.push_back(at);
+      lanes[at].queries.push_back(index_of(plan.id));
+    }
+    ShardRange shards = shards_of(options.worker, plan.shards, options.workers);
+    if (plan.placement == Placement::kLocal) {
+      shards = {0, plan.shards};
+      std::erase_if(query.plan.lanes, [&](LaneId id) {
+        return index_of(id) >= lane_at.size() || lane_at[index_of(id)] == kNotOwn;
+      });
+    }
+    query.store = make_store(query.plan, shards, arena);
+    queries.push_back(std::move(query));
+  }
+  advance();
+}
+
+Pipeline::Impl::OwnLane& Pipeline::Impl::own(LaneId id) {
+  CHECK(index_of(id) < lane_at.size() && lane_at[index_of(id)] != kNotOwn);
+  return lanes[lane_at[index_of(id)]];
+}
+
+// One turn of one worker: no clock, no door, no allocation, bounded work. The order is a decision.
+uint32_t Pipeline::Impl::turn(const Turn& in, ResultWriter& out) {
+  auto work = static_cast<uint32_t>(in.punctuations.size());
+  // 1. Punctuations: they were decided before this batch was received.
+  for (const Punctuation& p : in.punctuations) own(p.lane).lane.punctuate(p);
+  // 2. Neighbours' rows before our own: a full ring is waiting for us, and we never wait for it.
+  work += exchange.take(rows_per_turn,
+                        [this](QueryId id, const Rows& rows) { add(queries[index_of(id)], rows); });
+  // 3. Our events: each gets the watermark in force just before it, then joins its windows. After
+  //    this nothing refers to the batch any more.
+  if (in.batch) {
+    take_events(*in.batch);
+    work += in.batch->count;
+  }
+  // 4. Only now tell the others how far we are: every row below this frontier is already in their
+  //    rings.
+  Combined progress;
+  for (const OwnLane& l : lanes) progress.take(progress_of(l.lane));
+  exchange.publish(progress.result(), waking != kNotOwn && lanes[waking].lane.silent());
+  if (waking != kNotOwn && !lanes[waking].lane.silent()) waking = kNotOwn;
+  // 5. Run the timeline up to the frontier, a bounded slice of it; where no result block is free,
+  //    its cursor waits.
+  advance();
+  return work + run_timeline(out);
+}
+
+void Pipeline::Impl::take_events(EventBatch& batch) {
+  OwnLane& l = own(batch.lane);
+  l.lane.stamp(batch, l.counts);
+  if (batch.count == 0) return;
+  for (const uint32_t q : l.queries) {
+    Query& query = queries[q];
+    const Rows rows = select(query.plan, batch, scratch);
+    query.passed_on += batch.count;
+    query.filtered += batch.count - rows.count;
+    if (query.plan.placement == Placement::kLocal)
+      add(query, rows);
+    else
+      add(query, exchange.route(query.plan, rows));
+  }
+}
+
+void Pipeline::Impl::add(Query& query, const Rows& rows) {
+  if (rows.count == 0) return;
+  DCHECK(none_below(rows, query.frontier));
+  query.store->add(rows);
+}
+
+// The frontier of each store: G where workers share the query; where the lane determines the key,
+// the minimum over the lanes that feed it.
+void Pipeline::Impl::advance() {
+  horizon = EventTime::end_of_time();
+  for (Query& query : queries) {
+    EventTime frontier = exchange.frontier();
+    if (query.plan.placement == Placement::kLocal) {
+      Combined progress;
+      for (const uint32_t at : query.lanes) progress.take(progress_of(lanes[at].lane));
+      frontier = progress.result().watermark;
+    }
+    query.frontier = std::max(query.frontier, frontier);
+    horizon = std::min(horizon, query.frontier);
+  }
+  if (queries.empty()) horizon = exchange.frontier();
+}
+
+// Results leave in the order of their places, so the queries share one timeline, earliest place
+// first (ties: by id, the order of rule 8), and none runs beyond the frontier of another: its
+// results would fill the blocks that egress cannot release before the other's earlier place.
+uint32_t Pipeline::Impl::run_timeline(ResultWriter& out) {
+  uint32_t used = 0;
+  EventTime place, done = horizon;
+  while (const Query* first = earliest(place)) {
+    done = {place.ns - 1};
+    if (used >= results_per_turn) break;
+    const uint32_t step = first->store->fire(first->frontier, place, results_per_turn - used, out);
+    if (step == 0) break;  // no free result block: the cursor waits
+    used += step;
+    done = horizon;
+  }
+  // A row that is deferred at the horizon itself comes after what was fired there; a place that has
+  // been published stays.
+  done = std::max(done, EventTime{fired.load(std::memory_order_relaxed)});
+  fired.store(done.ns, std::memory_order_relaxed);
+  out.publish_fired(done);
+  return used;
+}
+
+const Pipeline::Impl::Query* Pipeline::Impl::earliest(EventTime& place) const {
+  const Query* first = nullptr;
+  for (const Query& query : queries) {
+    const std::optional<EventTime> next = query.store->next(query.frontier);
+    if (!next || *next > horizon || (first && *next >= place)) continue;
+    first = &query;
+    place = *next;
+  }
+  return first;
+}
+
+bool Pipeline::Impl::wake(LaneId id, EventTime& floor) {
+  const OwnLane& l = own(id);
+  CHECK(l.lane.silent());
+  if (!exchange.wake(floor)) {
+    if (waking == kNotOwn) waking = lane_at[index_of(id)];
+    return false;
+  }
+  // Stores that only lanes of this worker feed may have run further than it has published.
+  for (const uint32_t q : l.queries)
+    if (queries[q].plan.placement == Placement::kLocal)
+      floor = std::max(floor, queries[q].frontier);
+  return true;
+}
+
+bool Pipeline::Impl::at_rest() const {
+  EventTime place;
+  return exchange.at_rest() && earliest(place) == nullptr;
+}
+
+// ---------------------------------------------------------------- the room's door
+Pipeline::Pipeline(const PipelineOptions& options, ExchangeFabric& fabric, Arena& arena)
+    : impl_(std::make_unique<Impl>(options, fabric, arena)) {}
+Pipeline::~Pipeline() = default;
+
+bool Pipeline::has_room() const { return impl_->exchange.has_room(); }
+uint32_t Pipeline::turn(const Turn& in, ResultWriter& out) { return impl_->turn(in, out); }
+bool Pipeline::wake(LaneId lane, EventTime& floor) { return impl_->wake(lane, floor); }
+const Lane& Pipeline::lane(LaneId id) const { return impl_->own(id).lane; }
+LaneCounts& Pipeline::lane_counts(LaneId id) { return impl_->own(id).counts; }
+EventTime Pipeline::frontier() const { return impl_->exchange.frontier(); }
+EventTime Pipeline::fired() const { return {impl_->fired.load(std::memory_order_relaxed)}; }
+bool Pipeline::at_rest() const { return impl_->at_rest(); }
+uint64_t Pipeline::rows_sent() const { return impl_->exchange.rows_sent(); }
+uint64_t Pipeline::rows_taken() const { return impl_->exchange.rows_taken(); }
+
+QueryCounts Pipeline::counts(QueryId id) const {
+  const Impl::Query& query = impl_->queries[index_of(id)];
+  return {query.passed_on, query.filtered, query.store->counts()};
+}
+StoreUse Pipeline::use(QueryId id) const { return impl_->queries[index_of(id)].store->use(); }
+
+}  // namespace tidewire

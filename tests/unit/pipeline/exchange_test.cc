@@ -1,0 +1,289 @@
+// The exchange alone, several workers in one thread and in a random order: each row reaches its
+// owner once and unchanged, and never below the frontier its owner has seen.
+#include "pipeline/exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "base/rng.h"
+
+namespace tidewire {
+namespace {
+
+using State = Progress::State;
+
+uint64_t seed() {
+  const char* given = std::getenv("TIDEWIRE_SEED");
+  return given ? std::strtoull(given, nullptr, 0) : 20261203;
+}
+
+Plan plan_of(uint16_t id, uint32_t key_words, uint32_t values, uint32_t shards) {
+  Plan plan;
+  plan.id = QueryId{id};
+  plan.key_words = key_words;
+  plan.values.resize(values);
+  plan.shards = shards;
+  return plan;
+}
+
+class Workers {
+ public:
+  Workers(uint32_t count, std::vector<Plan> plans,
+          Progress start = {State::kHolds, EventTime::before_all()})
+      : plans_(std::move(plans)) {
+    std::vector<Arena*> arenas;
+    for (uint32_t w = 0; w < count; ++w) {
+      arenas_.push_back(std::make_unique<Arena>(ArenaOptions{.fault_in = false}));
+      arenas.push_back(arenas_.back().get());
+    }
+    fabric_ = std::make_unique<ExchangeFabric>(plans_, arenas);
+    const std::vector<Progress> all(count, start);
+    for (uint32_t w = 0; w < count; ++w)
+      ends_.push_back(std::make_unique<Exchange>(*fabric_, w, plans_, all, *arenas_[w]));
+  }
+  Exchange& operator[](uint32_t w) { return *ends_[w]; }
+  uint32_t count() const { return static_cast<uint32_t>(ends_.size()); }
+  const std::vector<Plan>& plans() const { return plans_; }
+  // Messages only: these tests send no rows.
+  void settle() {
+    for (int i = 0; i < 4; ++i)
+      for (auto& end : ends_) end->take(1000, [](QueryId, const Rows&) { FAIL(); });
+  }
+
+ private:
+  std::vector<Plan> plans_;
+  std::vector<std::unique_ptr<Arena>> arenas_;
+  std::unique_ptr<ExchangeFabric> fabric_;
+  std::vector<std::unique_ptr<Exchange>> ends_;
+};
+
+// A batch of `count` rows whose every word is derived from (lane, ordinal), so that the reader can
+// check each without a record of what was sent.
+struct Source {
+  std::array<EventTime, kBatchMax> time, stamp;
+  std::array<uint64_t, kBatchMax> hash;
+  std::array<std::array<int64_t, kBatchMax>, 12> word;
+  std::array<uint8_t, kBatchMax> at;
+
+  static uint64_t made(uint64_t lane, uint64_t ordinal, uint64_t what) {
+    return Rng(lane << 40 ^ ordinal << 8 ^ what).next();
+  }
+  Rows rows(const Plan& plan, LaneId lane, uint64_t first, uint32_t count, EventTime watermark,
+            Rng& rng) {
+    Rows r;
+    r.lane = lane;
+    r.first = Ordinal{first};
+    const bool gaps = rng.one_in(2);
+    for (uint32_t i = 0; i < count; ++i) {
+      if (gaps && rng.one_in(3)) continue;
+      const uint64_t ordinal = first + i, l = index_of(lane);
+      const uint32_t n = r.count++;
+      at[n] = static_cast<uint8_t>(i);
+      hash[n] = made(l, ordinal, 0);
+      time[n] = {static_cast<int64_t>(made(l, ordinal, 1))};
+      stamp[n] = {watermark.ns + static_cast<int64_t>(rng.below(5))};
+      for (uint32_t w = 0; w < plan.key_words + plan.values.size(); ++w)
+        word[w][n] = static_cast<int64_t>(made(l, ordinal, 2 + w));
+    }
+    r.at = gaps ? at.data() : nullptr;
+    r.time = time.data();
+    r.stamp = stamp.data();
+    r.hash = hash.data();
+    for (uint32_t w = 0; w < plan.key_words; ++w) r.key[w] = word[w].data();
+    for (uint32_t v = 0; v < plan.values.size(); ++v) r.value[v] = word[plan.key_words + v].data();
+    r.min_time = {-1};
+    r.max_time = {-2};
+    r.max_stamp = {static_cast<int64_t>(first)};
+    return r;
+  }
+};
+
+struct Ledger {                                             // what one worker has got
+  std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen;  // query, lane, ordinal
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> last;   // order inside (query, lane)
+
+  void take(const Plan& plan, uint32_t worker, uint32_t workers, const Rows& rows,
+            EventTime frontier) {
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint64_t ordinal = index_of(rows.ordinal(i)), l = index_of(rows.lane);
+      ASSERT_EQ(rows.hash[i], Source::made(l, ordinal, 0));
+      ASSERT_EQ(owner_of(shard_of(rows.hash[i], plan.shards), plan.shards, workers), worker);
+      ASSERT_EQ(rows.time[i].ns, static_cast<int64_t>(Source::made(l, ordinal, 1)));
+      for (uint32_t w = 0; w < plan.key_words + plan.values.size(); ++w) {
+        const int64_t got = w < plan.key_words ? rows.key[w][i] : rows.value[w - plan.key_words][i];
+        ASSERT_EQ(got, static_cast<int64_t>(Source::made(l, ordinal, 2 + w)));
+      }
+      ASSERT_EQ(rows.max_stamp.ns, static_cast<int64_t>(index_of(rows.first)));
+      ASSERT_GE(rows.stamp[i], frontier) << "I1";
+      ASSERT_TRUE(seen.insert({index_of(plan.id), index_of(rows.lane), ordinal}).second);
+      uint64_t& before = last[{index_of(plan.id), index_of(rows.lane)}];
+      ASSERT_LE(before, ordinal);
+      before = ordinal + 1;
+    }
+  }
+};
+
+TEST(Exchange, EveryRowReachesItsOwnerOnceInOrderAndNotBelowTheFrontier) {
+  Rng rng(seed());
+  int met_full = 0;
+  for (int round = 0; round < 40; ++round) {
+    SCOPED_TRACE(testing::Message() << "TIDEWIRE_SEED=" << seed() << " round " << round);
+    const auto count = static_cast<uint32_t>(1 + rng.below(4));
+    std::vector<Plan> plans;
+    const uint32_t sizes[] = {0, 1, 2, 4};
+    for (uint16_t q = 0; q < 1 + rng.below(3); ++q)
+      plans.push_back(
+          plan_of(q, sizes[rng.below(4)], static_cast<uint32_t>(rng.below(9)), 1u << rng.below(6)));
+    Workers workers(count, plans);
+    std::vector<Ledger> ledger(count);
+    std::vector<uint64_t> next(count);
+    std::vector<EventTime> watermark(count, EventTime{0});
+    std::vector<uint64_t> sent(count);
+    auto source = std::make_unique<Source>();
+    bool full = false;
+    const auto take = [&](uint32_t w, uint32_t budget) {
+      workers[w].take(budget, [&](QueryId q, const Rows& rows) {
+        ledger[w].take(workers.plans()[index_of(q)], w, count, rows, workers[w].frontier());
+      });
+    };
+    for (int turn = 0; turn < 400; ++turn) {
+      const auto w = static_cast<uint32_t>(rng.below(count));
+      if (rng.one_in(3)) take(w, static_cast<uint32_t>(1 + rng.below(600)));
+      if (!workers[w].has_room()) {
+        full = true;
+        workers[w].publish({State::kHolds, watermark[w]}, false);
+        continue;
+      }
+      const auto events = static_cast<uint32_t>(rng.one_in(2) ? kBatchMax : 1 + rng.below(9));
+      for (const Plan& plan : workers.plans()) {
+        const Rows rows = source->rows(plan, LaneId{static_cast<uint16_t>(w)}, next[w], events,
+                                       watermark[w], rng);
+        sent[w] += rows.count;
+        ledger[w].take(plan, w, count, workers[w].route(plan, rows), workers[w].frontier());
+      }
+      next[w] += events;
+      watermark[w].ns += static_cast<int64_t>(rng.below(4));
+      workers[w].publish({State::kHolds, watermark[w]}, false);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    for (uint32_t w = 0; w < count; ++w) workers[w].publish({}, false);
+    for (int i = 0; i < 30; ++i) {
+      for (uint32_t w = 0; w < count; ++w) {
+        take(w, 100'000);
+        workers[w].publish({}, false);
+      }
+    }
+    uint64_t out = 0, got = 0, crossed = 0, taken = 0;
+    for (uint32_t w = 0; w < count; ++w) {
+      out += sent[w];
+      got += ledger[w].seen.size();
+      crossed += workers[w].rows_sent();
+      taken += workers[w].rows_taken();
+      EXPECT_TRUE(workers[w].at_rest());
+      EXPECT_EQ(workers[w].frontier(), EventTime::end_of_time());
+    }
+    EXPECT_EQ(got, out);
+    EXPECT_EQ(crossed, taken);
+    met_full += full;
+  }
+  EXPECT_GT(met_full, 10);  // the rings are small enough for this test to meet them full
+}
+
+TEST(Exchange, FrontierIsTheMinimumAndSilentOnesAreNotWaitedFor) {
+  Workers w(3, {});
+  w[0].publish({State::kHolds, {50}}, false);
+  w[1].publish({State::kHolds, {30}}, false);
+  w[2].publish({State::kHolds, {90}}, false);
+  w.settle();
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].frontier().ns, 30);
+  w[1].publish({State::kSilent, {35}}, false);
+  w.settle();
+  EXPECT_EQ(w[2].frontier().ns, 50);
+  w[0].publish({State::kSilent, {50}}, false);
+  w[2].publish({State::kSilent, {90}}, false);
+  w.settle();
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].frontier().ns, 90);  // the largest, no further
+  w[2].publish({}, false);
+  w.settle();
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].frontier().ns, 90);  // never back
+}
+
+TEST(Exchange, WakingIsARoundTripAndOwnersHoldUntilTheNextPublish) {
+  Workers w(3, {});
+  w[0].publish({State::kSilent, {10}}, false);
+  w[1].publish({State::kHolds, {40}}, false);
+  w[2].publish({State::kHolds, {60}}, false);
+  w.settle();
+  EventTime floor;
+  EXPECT_FALSE(w[0].wake(floor));
+  w[0].publish({State::kSilent, {10}}, true);  // sends the question
+  w[1].publish({State::kHolds, {70}}, false);
+  w[2].take(1000, [](QueryId, const Rows&) {});  // 2 has seen the question and 1 at 70: it answers
+  w[2].publish({State::kHolds, {65}}, false);    // its frontier, 40 or 60, and holds
+  const EventTime held = w[2].frontier();
+  w[1].take(1000, [](QueryId, const Rows&) {});
+  w[1].publish({State::kHolds, {80}}, false);
+  const EventTime held1 = w[1].frontier();
+  EXPECT_FALSE(w[0].wake(floor));
+  w[0].take(1000, [](QueryId, const Rows&) {});
+  EXPECT_TRUE(w[0].wake(floor));
+  EXPECT_GE(floor, held);
+  EXPECT_GE(floor, held1);
+  w[2].publish({State::kHolds, {200}}, false);
+  w[1].publish({State::kHolds, {200}}, false);
+  w.settle();
+  EXPECT_EQ(w[2].frontier(), held);  // although nobody else is below 200
+  EXPECT_EQ(w[1].frontier(), held1);
+  w[0].publish({State::kHolds, floor}, false);
+  w.settle();
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].frontier(), floor);
+  EXPECT_TRUE(w[0].wake(floor));  // another lane of a worker that holds: what it has published
+  EXPECT_TRUE(w[0].at_rest());
+}
+
+TEST(Exchange, AloneTheFloorIsTheOwnFrontier) {
+  Workers w(1, {});
+  w[0].publish({State::kHolds, {40}}, false);
+  w[0].publish({State::kSilent, {45}}, false);
+  EventTime floor;
+  EXPECT_TRUE(w[0].wake(floor));
+  EXPECT_EQ(floor.ns, 45);
+  w[0].publish({State::kHolds, {45}}, false);
+  EXPECT_EQ(w[0].frontier().ns, 45);
+}
+
+// The lane that asked ends instead of returning: nobody may be kept holding for it.
+TEST(Exchange, AnAbandonedQuestionIsReleased) {
+  Workers w(2, {});
+  w[0].publish({State::kSilent, {10}}, false);
+  w[1].publish({State::kHolds, {40}}, false);
+  w.settle();
+  EventTime floor;
+  EXPECT_FALSE(w[0].wake(floor));
+  w[0].publish({State::kSilent, {10}}, false);
+  w.settle();
+  w[1].publish({State::kHolds, {90}}, false);
+  w.settle();
+  EXPECT_EQ(w[1].frontier().ns, 40);
+  w[0].publish({State::kSilent, {10}}, false);
+  w.settle();
+  EXPECT_EQ(w[1].frontier().ns, 90);
+}
+
+using ExchangeDeathTest = testing::Test;
+TEST(ExchangeDeathTest, APromiseIsNeverTakenBack) {
+  Workers w(2, {});
+  w[0].publish({State::kHolds, {40}}, false);
+  EXPECT_DEATH(w[0].publish({State::kHolds, {39}}, false), "promised_.watermark");
+  w[1].publish({State::kSilent, {40}}, false);
+  EXPECT_DEATH(w[1].publish({State::kHolds, {90}}, false), "kKnown");  // returned without a floor
+}
+
+}  // namespace
+}  // namespace tidewire
