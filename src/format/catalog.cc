@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/strings.h"
+#include "format/itch.h"
 #include "format/packet.h"
 
 namespace tidewire {
@@ -19,6 +20,7 @@ struct Format {
 
 constexpr std::array kFormats{
     Format{"packet", packet_schema, make_packet_parser},
+    Format{"itch", itch_schema, make_itch_parser},
 };
 
 constexpr auto kNames = [] {

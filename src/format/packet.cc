@@ -5,37 +5,15 @@
 #include "format/packet.h"
 
 #include <utility>
-#include <vector>
 
 #include "base/check.h"
 #include "format/bytes.h"
+#include "format/columns.h"
 #include "format/headers.h"
-#include "format/partitions.h"
 #include "query/flow_key.h"
 
 namespace tidewire {
 namespace {
-
-using Column = std::array<int64_t, kBatchMax>;
-using Fill = void (*)(const Headers* packet, uint32_t count, Column* column);
-
-struct TwoWords {
-  int64_t high, low;
-};
-
-// A column loop around a function of one packet's headers.
-template <auto Read>
-void fill(const Headers* packet, uint32_t count, Column* column) {
-  for (uint32_t i = 0; i < count; ++i) {
-    if constexpr (std::is_same_v<decltype(Read(*packet)), TwoWords>) {
-      const TwoWords words = Read(packet[i]);
-      column[0][i] = words.high;
-      column[1][i] = words.low;
-    } else {
-      column[0][i] = Read(packet[i]);
-    }
-  }
-}
 
 TwoWords address(const Headers& h, const uint8_t* at) {
   if (at == nullptr) return {kAbsent, kAbsent};
@@ -65,16 +43,11 @@ uint32_t traffic_class(const Headers& h) {
   return h.ip_version == 4 ? h.ip[1] : read_be16(h.ip) >> 4 & 0xFFu;
 }
 
-struct PacketField {
-  Field field;
-  Fill fill;
-};
-
 using H = const Headers&;
 constexpr auto kInteger = FieldType::kInteger;
 
 // name, type, words, bits, decimals, may be absent, help
-const PacketField kFields[] = {
+const ItemField<Headers> kFields[] = {
     {{"src", FieldType::kAddress, 2, 63, 0, true, "source address; IPv4, IPv6, or ARP's sender"},
      fill<[](H h) { return address(h, h.source); }>},
     {{"dst", FieldType::kAddress, 2, 63, 0, true, "destination address; ARP: the target"},
@@ -139,10 +112,7 @@ static_assert(std::size(kFields) <= kFieldMax);
 class PacketParser final : public Parser {
  public:
   PacketParser(const ParserOptions& options, const ColumnMap& columns)
-      : options_(options), partitions_(options.max_partitions) {
-    for (uint32_t f = 0; f < std::size(kFields); ++f)
-      if (columns.wants(f)) wanted_.push_back({kFields[f].fill, columns.column[f]});
-  }
+      : options_(options), writer_(kFields, options, columns) {}
 
   void begin(const Burst& burst) override {
     CHECK(burst.count <= kBurstMax);
@@ -158,24 +128,12 @@ class PacketParser final : public Parser {
     if (burst_ == nullptr) return false;
     const Burst& burst = *std::exchange(burst_, nullptr);
     batch.count = read_burst(burst, batch, counts);
-    for (const Wanted& w : wanted_) w.fill(packet_.data(), batch.count, &batch.column[w.column]);
-    if (options_.partition_field >= 0) {
-      const PacketField& by = kFields[options_.partition_field];
-      by.fill(packet_.data(), batch.count, partition_value_.data());
-      partitions_.assign(partition_value_.data(), by.field.words, batch, counts);
-    } else {
-      std::fill_n(batch.partition.begin(), batch.count, PartitionId{0});
-    }
+    writer_.write(packet_.data(), batch, counts);
     ordinal_ = Ordinal{index_of(ordinal_) + batch.count};
     return false;
   }
 
  private:
-  struct Wanted {
-    Fill fill;
-    uint8_t column;
-  };
-
   uint32_t read_burst(const Burst& burst, EventBatch& batch, LaneCounts& counts) {
     constexpr uint32_t kAhead = 6;  // packets whose first line is asked for before it is needed
     uint32_t events = 0;
@@ -211,22 +169,16 @@ class PacketParser final : public Parser {
   }
 
   ParserOptions options_;
-  std::vector<Wanted> wanted_;
-  PartitionTable partitions_;
+  ColumnWriter<Headers> writer_;
   const Burst* burst_ = nullptr;
   Ordinal ordinal_{};
   std::array<Headers, kBurstMax> packet_;
-  std::array<Column, 2> partition_value_;
 };
 
 }  // namespace
 
 const Schema& packet_schema() {
-  static const Schema kSchema = [] {
-    Schema schema{"packet", {}};
-    for (const PacketField& f : kFields) schema.fields.push_back(f.field);
-    return schema;
-  }();
+  static const Schema kSchema = schema_of<Headers>("packet", kFields);
   return kSchema;
 }
 
