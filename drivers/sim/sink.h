@@ -22,7 +22,7 @@ struct SinkFault {
 };
 
 struct SinkOptions {
-  std::vector<SinkFault> faults;
+  std::vector<SinkFault> faults = {};
   bool keep = true;  // false: count only, for benches
 };
 

@@ -47,7 +47,7 @@ struct SourceOptions {
   uint32_t burst = 32;      // largest
   bool vary_burst = false;  // sizes from 1 to `burst`, by seed
   uint64_t seed = 1;
-  std::vector<SourceFault> faults;
+  std::vector<SourceFault> faults = {};
   bool copy = true;
 };
 

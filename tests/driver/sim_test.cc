@@ -35,7 +35,7 @@ std::vector<uint32_t> burst_sizes(SimSource& source) {
 }
 
 TEST(SimSource, HandsOutEveryPacketOnceInOrder) {
-  SimSource source(counted(10), {.burst = 4, .faults = {}});
+  SimSource source(counted(10), {.burst = 4});
   auto burst = std::make_unique<Burst>();
   uint32_t next = 0, unstamped = 0;
   while (source.receive(*burst) == Received::kPackets) {
@@ -69,16 +69,16 @@ TEST(SimSource, FaultPlanAnswersTheCallsItNames) {
 }
 
 TEST(SimSource, SameSeedGivesSameBursts) {
-  SimSource one(counted(100), {.burst = 16, .vary_burst = true, .seed = 5, .faults = {}});
-  SimSource two(counted(100), {.burst = 16, .vary_burst = true, .seed = 5, .faults = {}});
-  SimSource other(counted(100), {.burst = 16, .vary_burst = true, .seed = 6, .faults = {}});
+  SimSource one(counted(100), {.burst = 16, .vary_burst = true, .seed = 5});
+  SimSource two(counted(100), {.burst = 16, .vary_burst = true, .seed = 5});
+  SimSource other(counted(100), {.burst = 16, .vary_burst = true, .seed = 6});
   const auto sizes = burst_sizes(one);
   EXPECT_EQ(sizes, burst_sizes(two));
   EXPECT_NE(sizes, burst_sizes(other));
 }
 
 TEST(SimSource, HeldPacketsAreNotThereYet) {
-  SimSource source(counted(6), {.burst = 8, .faults = {}});
+  SimSource source(counted(6), {.burst = 8});
   source.hold_at(2);
   auto burst = std::make_unique<Burst>();
   ASSERT_EQ(source.receive(*burst), Received::kPackets);
@@ -95,7 +95,7 @@ TEST(SimSource, HeldPacketsAreNotThereYet) {
 #ifdef TIDEWIRE_DEBUG_CHECKS
 TEST(SimSource, KeptPointerShowsPoison) {
   if (SimSource::closes_memory()) GTEST_SKIP() << "ASan reports the read itself";
-  SimSource source(counted(6), {.burst = 6, .faults = {}});
+  SimSource source(counted(6), {.burst = 6});
   auto burst = std::make_unique<Burst>();
   ASSERT_EQ(source.receive(*burst), Received::kPackets);
   const std::byte* kept = burst->data[5];
