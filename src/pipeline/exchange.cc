@@ -223,30 +223,20 @@ void Exchange::advance() {
   for (const Neighbour& n : neighbours_) all.take(n.theirs);
   const Progress result = all.result();
   CHECK(result.state != Progress::State::kHolds || result.watermark >= frontier());
-  frontier_.store(std::max(frontier(), result.watermark).ns, std::memory_order_relaxed);
+  frontier_.store(std::max(frontier(), result.frontier()).ns, std::memory_order_relaxed);
 }
 
 void Exchange::publish(Progress own, bool returning) {
   const bool waits = waking_ == Waking::kAsked || (waking_ == Waking::kKnown && returning &&
                                                    own.state == Progress::State::kSilent);
   if (!waits) {
-    switch (promised_.state) {  // a promise is never taken back
-      case Progress::State::kHolds:
-        if (own.state == Progress::State::kSilent)
-          own.watermark = std::max(own.watermark, promised_.watermark);
-        CHECK(own.watermark >= promised_.watermark);
-        break;
-      case Progress::State::kSilent:
-        if (own.state == Progress::State::kSilent)
-          own.watermark = std::max(own.watermark, promised_.watermark);
-        // Who returns has asked, and has taken the floor it was given.
-        CHECK(own.state != Progress::State::kHolds ||
-              (waking_ == Waking::kKnown && own.watermark >= floor_));
-        break;
-      case Progress::State::kEnded:
-        CHECK(own.state == Progress::State::kEnded);
-        break;
-    }
+    // A promise is never taken back. Only who wakes may say less than in its silence, where it
+    // said what it had reached: it has asked, and takes the floor that it was given.
+    if (promised_.state == Progress::State::kSilent && own.state == Progress::State::kHolds)
+      CHECK(waking_ == Waking::kKnown && own.watermark >= floor_);
+    else
+      CHECK(own.watermark >= promised_.watermark);
+    CHECK(promised_.state != Progress::State::kEnded || own.state == Progress::State::kEnded);
     // Who has answered holds a promise in our name, and drops it only when told the next one.
     const bool held = waking_ == Waking::kKnown;
     waking_ = Waking::kNo;

@@ -172,7 +172,7 @@ void Pipeline::Impl::advance() {
     if (query.plan.placement == Placement::kLocal) {
       Combined progress;
       for (const uint32_t at : query.lanes) progress.take(progress_of(lanes[at].lane));
-      frontier = progress.result().watermark;
+      frontier = progress.result().frontier();
     }
     query.frontier = std::max(query.frontier, frontier);
     horizon = std::min(horizon, query.frontier);

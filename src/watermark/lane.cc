@@ -145,6 +145,7 @@ void Lane::punctuate(const Punctuation& punctuation) {
     case Punctuation::Why::kOperator:
       break;
   }
+  if (punctuation.watermark == EventTime::end_of_time()) reached_ = reached();
   frontier_ = std::max(frontier_, punctuation.watermark);
 }
 

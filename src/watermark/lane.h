@@ -78,6 +78,7 @@ class Lane {
   EventTime frontier() const { return frontier_; }
   bool silent() const { return silent_; }  // leaves the worker's minimum
   bool ended() const { return frontier_ == EventTime::end_of_time(); }
+  EventTime reached() const { return ended() ? reached_ : frontier_; }  // before it ended
   // Who holds the frontier back; kNobody: each known partition is idle or max_behind.
   PartitionId holder() const { return holder_; }
   EventTime highest() const { return leader_; }  // the largest event time that moved a watermark
@@ -95,6 +96,7 @@ class Lane {
   std::span<PartitionTracker> partitions_;
   uint32_t discovered_ = 0;  // trackers [0, discovered_) may be known
   EventTime frontier_ = EventTime::before_all();
+  EventTime reached_ = EventTime::before_all();
   EventTime leader_ = EventTime::before_all();
   EventTime next_expiry_ = EventTime::end_of_time();  // nobody turns idle at or before this arrival
   EventTime overtaken_ = EventTime::end_of_time();    // a leader beyond it leaves the holder behind

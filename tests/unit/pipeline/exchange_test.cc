@@ -172,11 +172,11 @@ TEST(Exchange, EveryRowReachesItsOwnerOnceInOrderAndNotBelowTheFrontier) {
       workers[w].publish({State::kHolds, watermark[w]}, false);
       if (testing::Test::HasFatalFailure()) return;
     }
-    for (uint32_t w = 0; w < count; ++w) workers[w].publish({}, false);
+    for (uint32_t w = 0; w < count; ++w) workers[w].publish({State::kEnded, watermark[w]}, false);
     for (int i = 0; i < 30; ++i) {
       for (uint32_t w = 0; w < count; ++w) {
         take(w, 100'000);
-        workers[w].publish({}, false);
+        workers[w].publish({State::kEnded, watermark[w]}, false);
       }
     }
     uint64_t out = 0, got = 0, crossed = 0, taken = 0;
@@ -209,9 +209,13 @@ TEST(Exchange, FrontierIsTheMinimumAndSilentOnesAreNotWaitedFor) {
   w[2].publish({State::kSilent, {90}}, false);
   w.settle();
   for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].frontier().ns, 90);  // the largest, no further
-  w[2].publish({}, false);
+  w[2].publish({State::kEnded, {95}}, false);
   w.settle();
-  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].frontier().ns, 90);  // never back
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].frontier().ns, 95);
+  w[0].publish({State::kEnded, {50}}, false);
+  w[1].publish({State::kEnded, {35}}, false);
+  w.settle();
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].frontier(), EventTime::end_of_time());
 }
 
 TEST(Exchange, WakingIsARoundTripAndOwnersHoldUntilTheNextPublish) {
@@ -274,6 +278,25 @@ TEST(Exchange, AnAbandonedQuestionIsReleased) {
   w[0].publish({State::kSilent, {10}}, false);
   w.settle();
   EXPECT_EQ(w[1].frontier().ns, 90);
+}
+
+// Whose word comes first must not show once all has been heard: rest is found by equal frontiers.
+TEST(Exchange, AllAgreeHoweverTheWordWasPassed) {
+  for (const bool ended_first : {true, false}) {
+    Workers w(3, {});
+    const auto none = [](QueryId, const Rows&) {};
+    w[0].publish({State::kHolds, {100}}, false);
+    w[1].publish({State::kHolds, {50}}, false);
+    w[2].publish({State::kSilent, {20}}, false);
+    w.settle();
+    if (ended_first) w[0].publish({State::kEnded, {100}}, false);
+    if (!ended_first) w[1].publish({State::kSilent, {50}}, false);
+    w[2].take(1000, none);
+    w[0].publish({State::kEnded, {100}}, false);
+    w[1].publish({State::kSilent, {50}}, false);
+    w.settle();
+    for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].frontier().ns, 100) << i << ended_first;
+  }
 }
 
 using ExchangeDeathTest = testing::Test;

@@ -23,13 +23,16 @@ TEST(Combined, WhoHoldsDecidesAlone) {
 TEST(Combined, SilentOnesGoToTheLargestAndNoFurther) {
   EXPECT_EQ(combine({{State::kSilent, {10}}, {State::kSilent, {30}}}),
             (Progress{State::kSilent, {30}}));
-  // An ended neighbour does not make the silent one's future late.
+  // An ended neighbour does not make the silent one's future late, but what it had reached stays.
   EXPECT_EQ(combine({{State::kSilent, {10}}, {}}), (Progress{State::kSilent, {10}}));
+  EXPECT_EQ(combine({{State::kSilent, {10}}, {State::kEnded, {60}}}),
+            (Progress{State::kSilent, {60}}));
 }
 
 TEST(Combined, NothingOrOnlyEndedIsTheEnd) {
-  EXPECT_EQ(combine({}), (Progress{State::kEnded, EventTime::end_of_time()}));
-  EXPECT_EQ(combine({{}, {}}), (Progress{State::kEnded, EventTime::end_of_time()}));
+  EXPECT_EQ(combine({}).frontier(), EventTime::end_of_time());
+  EXPECT_EQ(combine({{}, {State::kEnded, {60}}}), (Progress{State::kEnded, {60}}));
+  EXPECT_EQ(combine({{}, {State::kEnded, {60}}}).frontier(), EventTime::end_of_time());
 }
 
 TEST(Combined, OrderAndGroupingDoNotMatter) {
@@ -59,7 +62,7 @@ TEST(ProgressOf, ReadsALane) {
   lane.punctuate({.watermark = {8}, .why = Punctuation::Why::kReturned});
   EXPECT_EQ(progress_of(lane), (Progress{State::kHolds, {8}}));
   lane.punctuate({.watermark = EventTime::end_of_time(), .why = Punctuation::Why::kEnded});
-  EXPECT_EQ(progress_of(lane), Progress{});
+  EXPECT_EQ(progress_of(lane), (Progress{State::kEnded, {8}}));
 }
 
 }  // namespace
