@@ -215,9 +215,11 @@ void Worker::end_lanes() {
   }
 }
 
+// Own windows may all have fired while others still run (local placement). They may ask this worker
+// for a floor, so it turns until G itself is at the end.
 bool Worker::finished() const {
-  return !open_ && parts_.pipeline->fired() == EventTime::end_of_time() &&
-         parts_.pipeline->at_rest() &&
+  return !open_ && parts_.pipeline->frontier() == EventTime::end_of_time() &&
+         parts_.pipeline->fired() == EventTime::end_of_time() && parts_.pipeline->at_rest() &&
          std::all_of(lanes_.begin(), lanes_.end(),
                      [](const LaneState& lane) { return lane.ended; });
 }
@@ -240,7 +242,8 @@ void Worker::publish_samples() {
   show(seen_crowded_, crowded_turns_);
   show(seen_frontier_, parts_.pipeline->frontier().ns);
   show(seen_fired_, parts_.pipeline->fired().ns);
-  show(seen_turns_, turns_);
+  // Last: whoever reads it first sees lanes that are at least as new.
+  seen_turns_.store(turns_, std::memory_order_release);
 }
 
 // Only in kHold. A turn that did something is not rest, even if nothing is left after it: it may
@@ -281,7 +284,7 @@ LaneSample Worker::sample_lane(uint32_t index) const {
 
 WorkerSample Worker::sample() const {
   WorkerSample sample;
-  sample.turns = seen_turns_.load(std::memory_order_relaxed);
+  sample.turns = seen_turns_.load(std::memory_order_acquire);
   sample.idle_turns = seen_idle_.load(std::memory_order_relaxed);
   sample.crowded_turns = seen_crowded_.load(std::memory_order_relaxed);
   sample.frontier = {seen_frontier_.load(std::memory_order_relaxed)};

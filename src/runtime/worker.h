@@ -94,7 +94,7 @@ class Worker {
 
   // One turn; how much was done, 0 = nothing.
   uint32_t turn();
-  // All lanes have ended and everything has fired.
+  // All lanes have ended, those of the other workers too, and everything has fired.
   bool finished() const;
   // The caller gave up the core since the last turn: the time that passed is nobody's latency.
   void idled() { now_ = clock_.now(); }

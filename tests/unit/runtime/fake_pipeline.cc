@@ -102,7 +102,7 @@ bool Pipeline::wake(LaneId, EventTime& floor) {
 const Lane& Pipeline::lane(LaneId id) const { return *impl_->lanes.at(id).lane; }
 LaneCounts& Pipeline::lane_counts(LaneId id) { return impl_->lanes.at(id).counts; }
 EventTime Pipeline::frontier() const { return impl_->frontier(); }
-EventTime Pipeline::fired() const { return impl_->frontier(); }
+EventTime Pipeline::fired() const { return impl_->fake.fired.value_or(impl_->frontier()); }
 bool Pipeline::at_rest() const { return impl_->fake.at_rest; }
 uint64_t Pipeline::rows_sent() const { return impl_->fake.sent; }
 uint64_t Pipeline::rows_taken() const { return impl_->fake.taken; }

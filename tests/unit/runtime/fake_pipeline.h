@@ -15,6 +15,7 @@ struct FakePipeline {
   bool room = true;
   std::optional<EventTime> floor;     // of wake(); empty: not known yet
   std::optional<EventTime> frontier;  // G; empty: the least of the lanes that are not silent
+  std::optional<EventTime> fired;     // empty: as the frontier
   bool at_rest = true;
   uint64_t sent = 0, taken = 0;
   uint32_t extra_work = 0;  // rows of neighbours, so to say

@@ -357,6 +357,19 @@ TEST(Worker, HoldWaitsForTheFloorOfALaneThatIsReturning) {
   EXPECT_EQ(bench.state().events().size(), 2u);
 }
 
+TEST(Worker, TurnsOnUntilTheOthersHaveEndedToo) {
+  Bench bench({{.packets = steady(2)}});
+  bench.state().frontier = EventTime{50};
+  bench.state().fired = EventTime::end_of_time();  // its own windows, local to its lanes
+  bench.turns(5);
+  EXPECT_TRUE(bench.pipeline->lane(LaneId{0}).ended());
+  EXPECT_FALSE(bench.worker->finished());
+  bench.state().frontier = EventTime::end_of_time();
+  EXPECT_TRUE(bench.worker->finished());
+  bench.state().fired = EventTime{50};
+  EXPECT_FALSE(bench.worker->finished());
+}
+
 TEST(Worker, MeasuresOnlyTurnsThatDidSomething) {
   Bench bench({{.packets = steady(4), .source = {.burst = 1}, .live = true}});
   bench.sources[0]->hold_at(3);
