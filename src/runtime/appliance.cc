@@ -57,15 +57,15 @@ Appliance::Appliance(ApplianceOptions options, std::vector<BuildWorker> build_wo
 
 Appliance::~Appliance() {
   switch (state()) {
-    case State::kConfigured:
-    case State::kStopped:
-    case State::kFailed:
+    case LifecycleState::kConfigured:
+    case LifecycleState::kStopped:
+    case LifecycleState::kFailed:
       return;
-    case State::kStarted:
-    case State::kRunning:
-    case State::kDraining:
+    case LifecycleState::kStarted:
+    case LifecycleState::kRunning:
+    case LifecycleState::kDraining:
       abandon();
-      lifecycle_.move(State::kFailed);
+      lifecycle_.move(LifecycleState::kFailed);
       return;
   }
 }
@@ -84,10 +84,10 @@ absl::Status Appliance::start() {
   collect(egress_built_, "egress", problems);
   if (!problems.empty()) {
     abandon();
-    lifecycle_.move(State::kFailed);
+    lifecycle_.move(LifecycleState::kFailed);
     return absl::FailedPreconditionError(problems);
   }
-  lifecycle_.move(State::kStarted);
+  lifecycle_.move(LifecycleState::kStarted);
   return absl::OkStatus();
 }
 
@@ -197,7 +197,7 @@ void Appliance::set_phases(Worker::Phase phase) {
 }
 
 void Appliance::run(Duration every, const std::function<void(const ApplianceSample&)>& progress) {
-  lifecycle_.move(State::kRunning);
+  lifecycle_.move(LifecycleState::kRunning);
   sampled_ = options_.clock->now();
   MonotonicTime shown = sampled_;
   open_gate(Gate::kOpen);
@@ -218,13 +218,13 @@ void Appliance::run(Duration every, const std::function<void(const ApplianceSamp
     }
   }
   finish();
-  lifecycle_.move(State::kStopped);
+  lifecycle_.move(LifecycleState::kStopped);
 }
 
 // One look at the drain: hold, rest, partial, end; each waits for the one before.
 void Appliance::drain_step(RestDetector& rest) {
-  if (state() == State::kRunning) {
-    lifecycle_.move(State::kDraining);
+  if (state() == LifecycleState::kRunning) {
+    lifecycle_.move(LifecycleState::kDraining);
     set_phases(Worker::Phase::kHold);
     return;
   }

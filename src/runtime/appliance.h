@@ -59,7 +59,7 @@ struct HolderTime {
 };
 
 struct ApplianceSample {
-  State state = State::kConfigured;
+  LifecycleState state = LifecycleState::kConfigured;
   std::vector<LaneSample> lanes;        // ascending lane
   std::vector<SourceCounters> sources;  // of the same lanes
   std::vector<WorkerSample> workers;
@@ -85,7 +85,7 @@ class Appliance {
   // First call: drain. Second call: stop. Safe in a signal handler and on any thread.
   void request_drain() noexcept { requests_.fetch_add(1, std::memory_order_relaxed); }
 
-  State state() const { return lifecycle_.state(); }
+  LifecycleState state() const { return lifecycle_.state(); }
   bool stopped_early() const { return stopped_early_; }  // by a second request
   ApplianceSample sample() const;
   std::vector<HolderTime> holders() const;  // the longest first

@@ -5,18 +5,19 @@
 namespace tidewire {
 namespace {
 
-bool may_follow(State from, State next) {
+bool may_follow(LifecycleState from, LifecycleState next) {
   switch (from) {
-    case State::kConfigured:
-      return next == State::kStarted || next == State::kFailed;
-    case State::kStarted:
-      return next == State::kRunning || next == State::kFailed;
-    case State::kRunning:
-      return next == State::kDraining || next == State::kStopped || next == State::kFailed;
-    case State::kDraining:
-      return next == State::kStopped || next == State::kFailed;
-    case State::kStopped:
-    case State::kFailed:
+    case LifecycleState::kConfigured:
+      return next == LifecycleState::kStarted || next == LifecycleState::kFailed;
+    case LifecycleState::kStarted:
+      return next == LifecycleState::kRunning || next == LifecycleState::kFailed;
+    case LifecycleState::kRunning:
+      return next == LifecycleState::kDraining || next == LifecycleState::kStopped ||
+             next == LifecycleState::kFailed;
+    case LifecycleState::kDraining:
+      return next == LifecycleState::kStopped || next == LifecycleState::kFailed;
+    case LifecycleState::kStopped:
+    case LifecycleState::kFailed:
       return false;
   }
   return false;
@@ -24,25 +25,25 @@ bool may_follow(State from, State next) {
 
 }  // namespace
 
-std::string_view to_string(State state) {
+std::string_view to_string(LifecycleState state) {
   switch (state) {
-    case State::kConfigured:
+    case LifecycleState::kConfigured:
       return "configured";
-    case State::kStarted:
+    case LifecycleState::kStarted:
       return "started";
-    case State::kRunning:
+    case LifecycleState::kRunning:
       return "running";
-    case State::kDraining:
+    case LifecycleState::kDraining:
       return "draining";
-    case State::kStopped:
+    case LifecycleState::kStopped:
       return "stopped";
-    case State::kFailed:
+    case LifecycleState::kFailed:
       return "failed";
   }
   return "?";
 }
 
-void Lifecycle::move(State next) {
+void Lifecycle::move(LifecycleState next) {
   CHECK(may_follow(state(), next));
   state_.store(next, std::memory_order_release);
 }

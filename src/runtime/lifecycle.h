@@ -13,7 +13,7 @@
 
 namespace tidewire {
 
-enum class State : uint8_t {
+enum class LifecycleState : uint8_t {
   kConfigured,  // parts are named, no thread runs
   kStarted,     // threads stand on their cores, memory is reserved, sources are open
   kRunning,     // workers turn
@@ -22,16 +22,16 @@ enum class State : uint8_t {
   kFailed,      // start went wrong; why is in the status that start() returned
 };
 
-std::string_view to_string(State state);
+std::string_view to_string(LifecycleState state);
 
 class Lifecycle {
  public:
   // Moves to `next`; CHECKs that the picture above has this edge. Control thread only.
-  void move(State next);
-  State state() const { return state_.load(std::memory_order_acquire); }  // any thread
+  void move(LifecycleState next);
+  LifecycleState state() const { return state_.load(std::memory_order_acquire); }  // any thread
 
  private:
-  std::atomic<State> state_{State::kConfigured};
+  std::atomic<LifecycleState> state_{LifecycleState::kConfigured};
 };
 
 }  // namespace tidewire

@@ -62,25 +62,27 @@ TEST(RestDetector, NobodyIsNoRest) {
 }
 
 TEST(Lifecycle, EveryEdgeIsAllowedOrABug) {
-  const std::vector<State> states{State::kConfigured, State::kStarted, State::kRunning,
-                                  State::kDraining,   State::kStopped, State::kFailed};
+  const std::vector<LifecycleState> states{LifecycleState::kConfigured, LifecycleState::kStarted,
+                                           LifecycleState::kRunning,    LifecycleState::kDraining,
+                                           LifecycleState::kStopped,    LifecycleState::kFailed};
   // allowed[from][to], read off the picture in lifecycle.h.
   const bool allowed[6][6] = {
       {false, true, false, false, false, true},   {false, false, true, false, false, true},
       {false, false, false, true, true, true},    {false, false, false, false, true, true},
       {false, false, false, false, false, false}, {false, false, false, false, false, false}};
-  const std::vector<std::vector<State>> path{{},
-                                             {State::kStarted},
-                                             {State::kStarted, State::kRunning},
-                                             {State::kStarted, State::kRunning, State::kDraining},
-                                             {State::kStarted, State::kRunning, State::kStopped},
-                                             {State::kFailed}};
+  const std::vector<std::vector<LifecycleState>> path{
+      {},
+      {LifecycleState::kStarted},
+      {LifecycleState::kStarted, LifecycleState::kRunning},
+      {LifecycleState::kStarted, LifecycleState::kRunning, LifecycleState::kDraining},
+      {LifecycleState::kStarted, LifecycleState::kRunning, LifecycleState::kStopped},
+      {LifecycleState::kFailed}};
   for (size_t from = 0; from < 6; ++from)
     for (size_t to = 0; to < 6; ++to) {
       SCOPED_TRACE(testing::Message()
                    << to_string(states[from]) << " to " << to_string(states[to]));
       Lifecycle lifecycle;
-      for (const State state : path[from]) lifecycle.move(state);
+      for (const LifecycleState state : path[from]) lifecycle.move(state);
       if (allowed[from][to]) {
         lifecycle.move(states[to]);
         EXPECT_EQ(lifecycle.state(), states[to]);
