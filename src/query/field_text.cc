@@ -142,39 +142,6 @@ void append_flow_end(TextWriter& out, uint32_t address, const uint16_t* port) {
   append_integer(out, *port);
 }
 
-void append_by_type(TextWriter& out, FieldType type, std::span<const int64_t> words,
-                    uint32_t decimals, uint32_t prefix_ipv4, uint32_t prefix_ipv6) {
-  switch (type) {
-    case FieldType::kInteger:
-      append_decimal(out, words[0], decimals);
-      return;
-    case FieldType::kAddress:
-      append_address(out, words[0], words[1], prefix_ipv4, prefix_ipv6);
-      return;
-    case FieldType::kMac:
-      append_mac(out, words[0]);
-      return;
-    case FieldType::kText:
-      append_packed_text(out, words);
-      return;
-    case FieldType::kProtocol:
-      append_protocol(out, words[0]);
-      return;
-    case FieldType::kEthertype:
-      append_ethertype(out, words[0]);
-      return;
-    case FieldType::kFlags:
-      append_tcp_flags(out, words[0]);
-      return;
-    case FieldType::kFlow:
-      append_flow(out, {words[0], words[1]});
-      return;
-    case FieldType::kTime:
-      append_time(out, EventTime{words[0]});
-      return;
-  }
-}
-
 // ---- IPv6 and IPv4 text to bytes
 
 bool read_ipv4(std::string_view text, uint32_t& out) {
@@ -439,22 +406,59 @@ bool is_absent(bool may_be_absent, std::span<const int64_t> words) {
   return true;
 }
 
-void append_field(TextWriter& out, const KeyField& field, std::span<const int64_t> words) {
-  if (is_absent(field.may_be_absent, words)) return out.put('-');
-  if (field.type == FieldType::kAddress && field.may_be_absent) {
-    // A cut key went through the IPv6 mask: what kAbsent leaves there is no address either
-    // (ff00::/8 with all flags and the reserved scope, RFC 4291 2.7).
-    const PrefixMask mask = prefix_mask(false, field.prefix_ipv6);
-    if (field.prefix_ipv6 >= 16 && words[0] == (kAbsent & mask.high) &&
-        words[1] == (kAbsent & mask.low))
-      return out.put('-');
+// A cut key has gone through the IPv6 mask: what kAbsent leaves of itself there is no address
+// either (ff00::/8 with all flags and the reserved scope, RFC 4291 2.7).
+bool is_absent(const KeyField& field, std::span<const int64_t> words) {
+  if (is_absent(field.may_be_absent, words)) return true;
+  if (!field.may_be_absent || field.type != FieldType::kAddress || field.prefix_ipv6 < 16)
+    return false;
+  const PrefixMask mask = prefix_mask(false, field.prefix_ipv6);
+  return words[0] == (kAbsent & mask.high) && words[1] == (kAbsent & mask.low);
+}
+
+void append_words(TextWriter& out, FieldType type, uint32_t decimals,
+                  std::span<const int64_t> words) {
+  switch (type) {
+    case FieldType::kInteger:
+      append_decimal(out, words[0], decimals);
+      return;
+    case FieldType::kAddress:
+      append_address(out, words[0], words[1]);
+      return;
+    case FieldType::kMac:
+      append_mac(out, words[0]);
+      return;
+    case FieldType::kText:
+      append_packed_text(out, words);
+      return;
+    case FieldType::kProtocol:
+      append_protocol(out, words[0]);
+      return;
+    case FieldType::kEthertype:
+      append_ethertype(out, words[0]);
+      return;
+    case FieldType::kFlags:
+      append_tcp_flags(out, words[0]);
+      return;
+    case FieldType::kFlow:
+      append_flow(out, {words[0], words[1]});
+      return;
+    case FieldType::kTime:
+      append_time(out, EventTime{words[0]});
+      return;
   }
-  append_by_type(out, field.type, words, field.decimals, field.prefix_ipv4, field.prefix_ipv6);
+}
+
+void append_field(TextWriter& out, const KeyField& field, std::span<const int64_t> words) {
+  if (is_absent(field, words)) return out.put('-');
+  if (field.type == FieldType::kAddress)
+    return append_address(out, words[0], words[1], field.prefix_ipv4, field.prefix_ipv6);
+  append_words(out, field.type, field.decimals, words);
 }
 
 void append_field(TextWriter& out, const Field& field, std::span<const int64_t> words) {
   if (is_absent(field.may_be_absent, words)) return out.put('-');
-  append_by_type(out, field.type, words, field.decimals, 32, 128);
+  append_words(out, field.type, field.decimals, words);
 }
 
 absl::StatusOr<int64_t> parse_integer(std::string_view text) {

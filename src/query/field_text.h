@@ -86,11 +86,15 @@ void append_time(TextWriter& out, EventTime time);
 void append_time_of_day(TextWriter& out,
                         EventTime time);  // 23:59:59, with a fraction if it has one
 
-// One field by its type; `words` holds all its words. An absent one is "-".
+// Words by their type alone.
+void append_words(TextWriter& out, FieldType type, uint32_t decimals,
+                  std::span<const int64_t> words);
+// One field; `words` holds all its words. An absent one is "-".
 void append_field(TextWriter& out, const KeyField& field, std::span<const int64_t> words);
 void append_field(TextWriter& out, const Field& field, std::span<const int64_t> words);
 // Whether the words stand for a field that the packet lacks.
 bool is_absent(bool may_be_absent, std::span<const int64_t> words);
+bool is_absent(const KeyField& field, std::span<const int64_t> words);
 
 // ---- reading
 struct FieldWords {

@@ -1,0 +1,137 @@
+#include <bit>
+#include <cstring>
+#include <string_view>
+
+#include "base/check.h"
+#include "egress/binary_format.h"
+#include "egress/encode.h"
+
+namespace tidewire {
+namespace {
+
+using namespace binary_format;
+
+// The layout is the memory's own.
+static_assert(std::endian::native == std::endian::little);
+// Numbers that stand in files.
+static_assert(static_cast<uint8_t>(FieldType::kInteger) == 0 &&
+              static_cast<uint8_t>(FieldType::kAddress) == 1 &&
+              static_cast<uint8_t>(FieldType::kMac) == 2 &&
+              static_cast<uint8_t>(FieldType::kText) == 3 &&
+              static_cast<uint8_t>(FieldType::kProtocol) == 4 &&
+              static_cast<uint8_t>(FieldType::kEthertype) == 5 &&
+              static_cast<uint8_t>(FieldType::kFlags) == 6 &&
+              static_cast<uint8_t>(FieldType::kFlow) == 7 &&
+              static_cast<uint8_t>(FieldType::kTime) == 8);
+static_assert(static_cast<uint8_t>(OutputOp::kCount) == 0 &&
+              static_cast<uint8_t>(OutputOp::kSum) == 1 &&
+              static_cast<uint8_t>(OutputOp::kAverage) == 2 &&
+              static_cast<uint8_t>(OutputOp::kMin) == 3 &&
+              static_cast<uint8_t>(OutputOp::kMax) == 4 &&
+              static_cast<uint8_t>(OutputOp::kFirst) == 5 &&
+              static_cast<uint8_t>(OutputOp::kLast) == 6);
+static_assert(uint32_t{kOverflow} == uint32_t{kFlagOverflow} &&
+              uint32_t{kOverflowRow} == uint32_t{kFlagOverflowRow} &&
+              uint32_t{kPartial} == uint32_t{kFlagPartial});
+
+template <class Body>
+void add_body(std::string& to, const Body& body) {
+  char bytes[sizeof(Body)];
+  std::memcpy(bytes, &body, sizeof body);
+  to.append(bytes, sizeof bytes);
+}
+
+void add_name(std::string& to, std::string_view name) {
+  to.append(name);
+  to.resize((to.size() + 7) / 8 * 8, '\0');
+}
+
+uint16_t name_bytes(std::string_view name) {
+  CHECK(name.size() <= UINT16_MAX);
+  return static_cast<uint16_t>(name.size());
+}
+
+void set_head(std::string& record, RecordType type, uint16_t query) {
+  const RecordHead head{
+      .bytes = static_cast<uint32_t>(record.size()), .type = type, .query = query};
+  std::memcpy(record.data(), &head, sizeof head);
+}
+
+std::string schema_of(const Plan& plan, uint16_t query) {
+  std::string record(sizeof(RecordHead), '\0');
+  add_body(record, QueryBody{name_bytes(plan.name), static_cast<uint16_t>(plan.key_fields.size()),
+                             static_cast<uint16_t>(plan.key_words),
+                             static_cast<uint16_t>(plan.outputs.size())});
+  add_name(record, plan.name);
+  for (const KeyField& field : plan.key_fields) {
+    KeyFieldBody body;
+    body.type = static_cast<uint8_t>(field.type);
+    body.first_word = field.first_word;
+    body.words = field.words;
+    body.decimals = field.decimals;
+    body.prefix_ipv4 = field.prefix_ipv4;
+    body.prefix_ipv6 = field.prefix_ipv6;
+    body.may_be_absent = field.may_be_absent ? 1 : 0;
+    body.name_bytes = name_bytes(field.name);
+    add_body(record, body);
+    add_name(record, field.name);
+  }
+  for (const Output& output : plan.outputs) {
+    OutputBody body;
+    const Value shape = lower_shape(output);
+    body.operation = static_cast<uint8_t>(output.op);
+    body.type = static_cast<uint8_t>(shape.type);
+    body.decimals = shape.decimals;
+    body.name_bytes = name_bytes(output.name);
+    add_body(record, body);
+    add_name(record, output.name);
+  }
+  set_head(record, RecordType::kQuery, query);
+  return record;
+}
+
+}  // namespace
+
+BinaryEncoder::BinaryEncoder(const std::string& system_name,
+                             const std::vector<const Plan*>& plans) {
+  stream_.resize(sizeof(RecordHead));
+  add_body(stream_, StreamBody{.name_bytes = name_bytes(system_name)});
+  add_name(stream_, system_name);
+  set_head(stream_, RecordType::kStream, 0);
+  for (size_t i = 0; i < plans.size(); ++i)
+    schemas_.push_back(schema_of(*plans[i], static_cast<uint16_t>(i)));
+}
+
+void BinaryEncoder::before(const Result& row, SinkProgress& progress, TextWriter& out) const {
+  if (!progress.opened) out.put(stream_);
+  progress.opened = true;
+  if (progress.seen[row.query] == 0) out.put(schemas_[row.query]);
+  progress.seen[row.query] = 1;
+}
+
+void BinaryEncoder::row(const Result& row, TextWriter& out) {
+  const Plan& plan = *row.plan;
+  const size_t bytes = sizeof(RecordHead) + sizeof(ResultBody) + plan.key_words * sizeof(int64_t) +
+                       plan.outputs.size() * 2 * sizeof(int64_t);
+  char* to = out.claim(bytes);
+  if (!to) return;
+  const auto put = [&to](const auto& part) {
+    std::memcpy(to, &part, sizeof part);
+    to += sizeof part;
+  };
+  put(RecordHead{
+      .bytes = static_cast<uint32_t>(bytes), .type = RecordType::kResult, .query = row.query});
+  put(ResultBody{.sequence = row.sequence,
+                 .place = row.place.ns,
+                 .start = row.start.ns,
+                 .end = row.end.ns,
+                 .flags = row.flags});
+  for (uint32_t w = 0; w < plan.key_words; ++w) put(row.key[w]);
+  for (const Output& output : plan.outputs) {
+    const auto number = static_cast<uint128>(lower(output, row.cell).number);
+    put(static_cast<uint64_t>(number));
+    put(static_cast<uint64_t>(number >> 64));
+  }
+}
+
+}  // namespace tidewire

@@ -1,0 +1,212 @@
+#include "egress/merge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "egress/combine.h"
+
+namespace tidewire {
+namespace {
+
+// Words before the key: {hash} or {start, end, hash}.
+constexpr uint32_t words_before_key(RunKind kind) { return kind == RunKind::kPlaced ? 3 : 1; }
+
+}  // namespace
+
+bool Merge::Order::operator<(const Order& o) const {
+  if (place != o.place) return place < o.place;
+  if (query != o.query) return query < o.query;
+  if (end != o.end) return end < o.end;
+  if (rank != o.rank) return rank < o.rank;
+  if (hash != o.hash) return hash < o.hash;
+  for (uint32_t w = 0; w < key_words; ++w)
+    if (key[w] != o.key[w]) return key[w] < o.key[w];
+  return start < o.start;
+}
+
+Merge::Merge(std::vector<const Plan*> plans, std::vector<ResultRing*> rings)
+    : plans_(std::move(plans)), heads_(rings.size()) {
+  uint32_t cell_words = 0;
+  for (size_t i = 0; i < plans_.size(); ++i) {
+    CHECK(index_of(plans_[i]->id) == i);
+    cell_words = std::max(cell_words, plans_[i]->cell_words);
+  }
+  overflow_row_.resize(cell_words);
+  for (size_t i = 0; i < rings.size(); ++i) heads_[i].ring = rings[i];
+}
+
+bool Merge::next(Result& out) {
+  if (current_) leave_row();
+  while (current_ || choose()) {
+    Head& head = *current_;
+    if (head.run->kind == RunKind::kPoint && !(in_window_ && head.order.same_window(window_)))
+      enter_window(head.order);
+    if (head.order.rank == 0) {
+      advance(*std::exchange(current_, nullptr));
+      continue;
+    }
+#ifdef TIDEWIRE_DEBUG_CHECKS
+    DCHECK(!any_ || !(head.order < last_));
+    any_ = true;
+    last_ = head.order;
+    std::copy_n(head.order.key, head.order.key_words, last_key_.begin());
+    last_.key = last_key_.data();
+#endif
+    describe(head, out);
+    if (head.order.rank == 2) {
+      combine_overflow(head);
+      out.cell = overflow_row_.data();
+      out.key = no_key_.data();
+    }
+    return true;
+  }
+  return false;
+}
+
+// Steps past the row that was returned. The same ring goes on where nothing can come before its
+// next row: mostly, as workers own ranges of the hash.
+void Merge::leave_row() {
+  Head& head = *current_;
+  const bool was_row = head.order.rank == 1;
+  advance(head);
+  const bool goes_on = was_row && head.block && head.order.rank == 1 &&
+                       head.order.place <= least_fired_ &&
+                       (head.run->kind == RunKind::kPlaced || head.order.same_window(window_)) &&
+                       (!runner_up_ || head.order < runner_up_->order);
+  if (!goes_on) current_ = nullptr;
+}
+
+// Makes `current_` the head that may leave now; false if none may.
+bool Merge::choose() {
+  Head* smallest = nullptr;
+  Head* second = nullptr;
+  int64_t least_fired = INT64_MAX;
+  for (Head& head : heads_) {
+    if (!head.block && !refill(head)) {
+      least_fired = std::min(least_fired, head.fired);
+      continue;
+    }
+    if (!smallest || head.order < smallest->order) {
+      second = std::exchange(smallest, &head);
+    } else if (!second || head.order < second->order) {
+      second = &head;
+    }
+  }
+  int64_t passed = least_fired;
+  if (smallest && smallest->order.place <= least_fired) {
+    DCHECK(smallest->order.place > INT64_MIN);
+    passed = smallest->order.place - 1;
+  }
+  passed_ = std::max(passed_, EventTime{passed});
+  if (!smallest || smallest->order.place > least_fired) return false;
+  current_ = smallest;
+  runner_up_ = second;
+  least_fired_ = least_fired;
+  return true;
+}
+
+// Finds the next row or empty run of a ring.
+bool Merge::refill(Head& head) {
+  // Before the look: whatever stands at or below this place is in the ring already.
+  head.fired = head.ring->fired.load(std::memory_order_acquire);
+  for (;;) {
+    head.block = head.ring->blocks.front();
+    if (!head.block) return false;
+    CHECK(index_of(head.block->query) < plans_.size());
+    head.offset = 0;
+    if (open_run(head)) return true;
+    head.ring->blocks.pop();
+  }
+}
+
+// The run at the head's offset; false at the end of the block.
+bool Merge::open_run(Head& head) {
+  const ResultBlock& block = *head.block;
+  if (head.offset >= block.used) return false;
+  head.run = reinterpret_cast<const Run*>(block.bytes.data() + head.offset);
+  head.offset += static_cast<uint32_t>(sizeof(Run));
+  head.rows_left = head.run->rows;
+  const Plan& plan = *plans_[index_of(block.query)];
+  CHECK(block.row_words == words_before_key(head.run->kind) + plan.key_words + plan.cell_words);
+  CHECK(head.offset + uint64_t{head.rows_left} * block.row_words * 8 <= block.used);
+  read_row(head);
+  return true;
+}
+
+void Merge::read_row(Head& head) {
+  const Run& run = *head.run;
+  Order& order = head.order;
+  order.query = index_of(head.block->query);
+  order.key_words = 0;
+  order.hash = 0;
+  order.rank = 0;
+  order.place = run.place.ns;
+  order.start = run.start.ns;
+  order.end = run.end.ns;
+  if (head.rows_left == 0) return;
+  const auto* row = reinterpret_cast<const int64_t*>(head.block->bytes.data() + head.offset);
+  if (run.kind == RunKind::kPlaced) {
+    order.start = row[0];
+    order.end = row[1];
+    order.place = std::max(run.place.ns, row[1]);
+    row += 2;
+  }
+  order.rank = (run.flags & kFlagOverflowRow) != 0 ? 2 : 1;
+  if (order.rank == 1) {
+    order.hash = static_cast<uint64_t>(row[0]);
+    order.key_words = plans_[order.query]->key_words;
+  }
+  order.key = row + 1;
+}
+
+void Merge::advance(Head& head) {
+  if (head.rows_left > 0) {
+    head.offset += head.block->row_words * 8;
+    if (--head.rows_left > 0) return read_row(head);
+  }
+  if (open_run(head)) return;
+  head.block = nullptr;
+  head.ring->blocks.pop();
+}
+
+void Merge::enter_window(const Order& window) {
+  window_ = window;
+  in_window_ = true;
+  window_flags_ = 0;
+  for (const Head& head : heads_)
+    if (head.block && head.run->kind == RunKind::kPoint && head.order.same_window(window))
+      window_flags_ |= head.run->flags & kFlagOverflow;
+}
+
+// One row for all workers' __overflow__ rows of this window. Every other ring's head is known, and
+// these rows are the last of the window, so all of them are at the heads.
+void Merge::combine_overflow(Head& first) {
+  const Plan& plan = *plans_[first.order.query];
+  const Order order = first.order;
+  std::copy_n(order.key + plan.key_words, plan.cell_words, overflow_row_.begin());
+  for (Head& head : heads_) {
+    if (&head == &first || !head.block || head.order.rank != 2 || !head.order.same_window(order))
+      continue;
+    combine_cells(plan, overflow_row_.data(), head.order.key + plan.key_words);
+    advance(head);
+  }
+}
+
+void Merge::describe(const Head& head, Result& out) const {
+  const Plan& plan = *plans_[head.order.query];
+  out.plan = &plan;
+  out.query = head.order.query;
+  out.kind = head.run->kind;
+  out.flags = head.run->flags;
+  if (out.kind == RunKind::kPoint) out.flags |= window_flags_;
+  out.sequence = 0;
+  out.place = EventTime{head.order.place};
+  out.start = EventTime{head.order.start};
+  out.end = EventTime{head.order.end};
+  out.hash = head.order.hash;
+  out.key = head.order.key;
+  out.cell = head.order.key + plan.key_words;
+}
+
+}  // namespace tidewire
