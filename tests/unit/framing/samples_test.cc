@@ -184,6 +184,23 @@ TEST(Samples, EqualTshark) {
   }
 }
 
+// The bundled capture (scripts/record-capture), by the same command.
+TEST(Samples, TheBundledCapture) {
+  const Framing got = frame_all(contents(DEMO), 4096);
+  ASSERT_EQ(got.failure, "");
+  ASSERT_EQ(got.packets.size(), 2649u);
+  uint64_t wire = 0;
+  uint64_t captured = 0;
+  for (const Packet& packet : got.packets) {
+    wire += packet.wire_length;
+    captured += packet.data.size();
+  }
+  EXPECT_EQ(wire, 500406u);
+  EXPECT_EQ(captured, 263226u);
+  EXPECT_EQ(got.packets.front().arrival, 1796084922'449'209'254);
+  EXPECT_EQ(got.packets.back().arrival, 1796084963'179'480'230);
+}
+
 // Report 11: fractions of a second and more. tshark carries them (or prints a negative time); here
 // such a packet is kept and has no time.
 TEST(Samples, ImpossibleFractions) {
