@@ -1,6 +1,5 @@
 #include "drivers/dpdk/device.h"
 
-#include <bpf/libbpf.h>
 #include <linux/capability.h>
 #include <net/if.h>
 #include <sys/syscall.h>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "drivers/dpdk/options.h"
+#include "drivers/dpdk/xdp.h"
 
 namespace tidewire::dpdk {
 namespace {
@@ -90,6 +90,26 @@ absl::Status check_interface(const Device& device) {
     return refusal(absl::StatusCode::kNotFound,
                    device.name + ": there is no interface \"" + interface + "\" here",
                    "in this network namespace there are: " + interfaces());
+  return absl::OkStatus();
+}
+
+absl::Status check_xdp(const Device& device) {
+  if (absl::Status status = check_interface(device); !status.ok()) return status;
+  if (const std::string missing = missing_rights(kXdpRights); !missing.empty())
+    return rights_refusal(device, missing);
+  if (xdp_program(device.interface()) == 0) return absl::OkStatus();
+  const auto number = [&](const char* key, uint32_t otherwise) {
+    const auto text = device.argument(key);
+    return text ? static_cast<uint32_t>(std::strtoul(text->c_str(), nullptr, 10)) : otherwise;
+  };
+  const uint32_t first = number("start_queue", 0);
+  for (uint32_t queue = first; queue < first + number("queue_count", 1); ++queue)
+    if (xdp_queue_taken(device.interface(), queue))
+      return refusal(absl::StatusCode::kUnavailable,
+                     device.name + ": queue " + std::to_string(queue) + " of " +
+                         device.interface() + " is in use by an AF_XDP socket",
+                     "stop the other process; if none is left: ip link set dev " +
+                         device.interface() + " xdp off");
   return absl::OkStatus();
 }
 
@@ -178,13 +198,13 @@ absl::Status check_device(const Device& device) {
   switch (device.kind) {
     case DeviceKind::kPci:
       return check_card(device);
-    case DeviceKind::kAfPacket:
-    case DeviceKind::kAfXdp: {
+    case DeviceKind::kAfPacket: {
       if (absl::Status status = check_interface(device); !status.ok()) return status;
-      const std::string missing = device.kind == DeviceKind::kAfXdp ? missing_rights(kXdpRights)
-                                                                    : missing_rights(kPacketRights);
+      const std::string missing = missing_rights(kPacketRights);
       return missing.empty() ? absl::OkStatus() : rights_refusal(device, missing);
     }
+    case DeviceKind::kAfXdp:
+      return check_xdp(device);
     case DeviceKind::kTap: {
       const std::string missing = missing_rights(kTapRights);
       if (!missing.empty()) return rights_refusal(device, missing);
@@ -215,12 +235,6 @@ int node_of(const Device& device) {
 bool spreads_by_itself(DeviceKind kind) {
   return std::any_of(kKinds.begin(), kKinds.end(),
                      [&](const KindName& known) { return known.kind == kind && known.spreads; });
-}
-
-uint32_t xdp_program(const std::string& interface) {
-  uint32_t program = 0;
-  const int index = static_cast<int>(if_nametoindex(interface.c_str()));
-  return bpf_xdp_query_id(index, 0, &program) == 0 ? program : 0;
 }
 
 }  // namespace tidewire::dpdk

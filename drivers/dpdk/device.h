@@ -28,8 +28,8 @@ enum class DeviceKind : uint8_t {
 
 struct Device {
   DeviceKind kind = DeviceKind::kNull;
-  std::string name;       // what EAL calls the port
-  std::string arguments;  // "iface=eth0,qpairs=2"
+  std::string name = {};       // what EAL calls the port
+  std::string arguments = {};  // "iface=eth0,qpairs=2"
 
   // The value of one argument; none: it is not there.
   std::optional<std::string> argument(std::string_view key) const;
@@ -47,8 +47,5 @@ int node_of(const Device& device);
 
 // Does the device spread packets over several queues by itself, so that it can do without RSS?
 bool spreads_by_itself(DeviceKind kind);
-
-// The id of the XDP program that the interface carries; 0: none.
-uint32_t xdp_program(const std::string& interface);
 
 }  // namespace tidewire::dpdk

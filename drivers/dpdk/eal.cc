@@ -257,8 +257,8 @@ absl::StatusOr<std::shared_ptr<Eal>> Eal::start(const EalOptions& options,
   auto eal = std::shared_ptr<Eal>(new Eal);
   g_running = true;
   eal->choice_ = std::move(choice);
-  eal->description_ = "DPDK " + std::string(rte_version()) + ", packet buffers in " +
-                      eal->choice_.reason + ", control core " + std::to_string(core);
+  eal->description_ = std::string(rte_version()) + ", packet buffers in " + eal->choice_.reason +
+                      ", control core " + std::to_string(core);
   return eal;
 }
 

@@ -30,7 +30,7 @@ inline constexpr uint32_t kLeastXdpPool = 8191;
 enum class StampClock : uint8_t { kNone, kNanoseconds, kMicroseconds, kTicks };
 
 struct PortOptions {
-  std::string device;           // "0000:3b:00.0" or "net_af_packet0,iface=eth0"
+  std::string device = {};      // "0000:3b:00.0" or "net_af_packet0,iface=eth0"
   uint16_t queues = 1;          // one lane each
   uint16_t descriptors = 1024;  // of each queue's ring; the driver may round it
   uint32_t pool = 0;            // mbufs for each queue; 0: what the sum above says

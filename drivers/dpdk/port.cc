@@ -18,6 +18,7 @@
 
 #include "base/strings.h"
 #include "drivers/dpdk/rx_queue.h"
+#include "drivers/dpdk/xdp.h"
 
 namespace tidewire::dpdk {
 namespace {
@@ -96,10 +97,10 @@ absl::StatusOr<std::shared_ptr<Port>> Port::open(std::shared_ptr<Eal> eal,
                                                  const PortOptions& options) {
   absl::StatusOr<Device> device = parse_device(options.device);
   if (!device.ok()) return device.status();
-  if (absl::Status status = check_device(*device); !status.ok()) return status;
   // Before anything is made, though the driver may round descriptors up and need more.
   if (const auto count = pool_count(options, *device); !count.ok()) return count.status();
   complete_arguments(*device, options);
+  if (absl::Status status = check_device(*device); !status.ok()) return status;
   Eal::take_complaints();
   auto port = std::shared_ptr<Port>(new Port(std::move(eal), options, *std::move(device)));
   if (absl::Status status = port->probe(); !status.ok()) return status;
@@ -140,6 +141,8 @@ absl::Status Port::probe() {
   if (rte_eth_dev_get_port_by_name(name, &id_) != 0) {
     // A driver may fail and the plug-in still succeed, or the other way round: what counts is
     // whether the port is there afterwards.
+    if (device_.kind == DeviceKind::kAfPacket)
+      sockets_ = std::make_unique<PacketSockets>(device_.interface());
     if (device_.kind != DeviceKind::kPci) {
       error = rte_eal_hotplug_add("vdev", name, device_.arguments.c_str());
       attached_ = error == 0;
@@ -149,6 +152,7 @@ absl::Status Port::probe() {
                  ? failed("no driver took the card, or it was not named when DPDK started", ENODEV)
                  : failed("the port did not come up", error != 0 ? error : ENODEV);
   }
+  if (sockets_) sockets_->find();
   rte_eth_dev_owner owner{};
   owner.id = owner_id();
   std::strncpy(owner.name, "tidewire", sizeof owner.name - 1);
@@ -354,7 +358,7 @@ PortCounters Port::counters() const {
   if (rte_eth_stats_get(id_, &stats) != 0) return {};
   return {.received = stats.ipackets,
           .bytes = stats.ibytes,
-          .missed = stats.imissed,
+          .missed = stats.imissed + (sockets_ ? sockets_->missed() : 0),
           .no_buffer = stats.rx_nombuf,
           .errors = stats.ierrors};
 }

@@ -16,6 +16,7 @@
 
 #include "drivers/dpdk/eal.h"
 #include "drivers/dpdk/options.h"
+#include "drivers/dpdk/packet_socket.h"
 #include "drivers/dpdk/tick_clock.h"
 #include "io/source.h"
 
@@ -92,6 +93,7 @@ class Port : public std::enable_shared_from_this<Port> {
   StampReader stamps_;
   mutable std::mutex clock_mutex_;
   mutable TickClock ticks_;
+  std::unique_ptr<PacketSockets> sockets_;  // net_af_packet only
   std::vector<uint64_t> captures_;
   std::unique_ptr<PoolMemory> memory_;
   rte_mempool* pool_ = nullptr;
