@@ -30,18 +30,8 @@ void SimSink::send(const Records& records) {
       kept_.emplace_back(reinterpret_cast<const char*>(records.bytes.data()) + start, end - start);
     start = end;
   }
-  records_.fetch_add(taken, std::memory_order_relaxed);
-  bytes_.fetch_add(start, std::memory_order_relaxed);
-  lost_.fetch_add(records.ends.size() - taken, std::memory_order_relaxed);
-  degraded_.store(taken < records.ends.size(), std::memory_order_relaxed);
-}
-
-void SimSink::sample(SinkCounters& out) const {
-  out.records = records_.load(std::memory_order_relaxed);
-  out.bytes = bytes_.load(std::memory_order_relaxed);
-  out.lost = lost_.load(std::memory_order_relaxed);
-  out.degraded = degraded_.load(std::memory_order_relaxed);
-  out.failure = out.degraded ? "refused as planned" : nullptr;
+  if (taken > 0) account_.written(taken, start);
+  if (taken < records.ends.size()) account_.lost(records.ends.size() - taken, "refused as planned");
 }
 
 }  // namespace tidewire::sim

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/sink.h"
+#include "io/sink_account.h"
 
 namespace tidewire::sim {
 
@@ -32,7 +33,7 @@ class SimSink final : public Sink {
 
   void send(const Records& records) override;
   void flush() override { flushes_.fetch_add(1, std::memory_order_relaxed); }
-  void sample(SinkCounters& out) const override;
+  void sample(SinkCounters& out) const override { account_.sample(out); }
 
   // For the test, when the sending thread is at rest.
   const std::vector<std::string>& records() const { return kept_; }
@@ -42,11 +43,8 @@ class SimSink final : public Sink {
   SinkOptions options_;
   uint64_t sends_ = 0;
   std::vector<std::string> kept_;
-  std::atomic<uint64_t> records_{0};
-  std::atomic<uint64_t> bytes_{0};
-  std::atomic<uint64_t> lost_{0};
+  SinkAccount account_;
   std::atomic<uint64_t> flushes_{0};
-  std::atomic<bool> degraded_{false};
 };
 
 }  // namespace tidewire::sim
