@@ -7,7 +7,7 @@
 namespace tidewire {
 namespace {
 
-constexpr uint16_t kTypeIpv4 = 0x0800, kTypeArp = 0x0806, kTypeIpv6 = 0x86DD;
+constexpr uint16_t kTypeArp = 0x0806, kTypeIpv6 = 0x86DD;
 constexpr uint16_t kTypeMpls = 0x8847, kTypeMplsUpstream = 0x8848, kTypePppoeSession = 0x8864;
 constexpr uint16_t kTypeLeast = 0x0600;  // below: an 802.3 length (IEEE 802.3, 3.2.6)
 
@@ -20,7 +20,9 @@ constexpr uint8_t kHopByHop = 0, kRouting = 43, kFragmentHeader = 44, kEsp = 50,
 
 class HeaderReader {
  public:
-  HeaderReader(Headers& out, LaneCounts& counts) : h_(out), counts_(counts) {}
+  HeaderReader(Headers& out, LaneCounts& counts)
+      : h_(out), counts_(counts), end_(out.frame + out.end) {}
+
   std::optional<DropReason> link(LinkType type);
 
  private:
@@ -36,8 +38,13 @@ class HeaderReader {
   void transport(uint8_t protocol, const uint8_t* at);
 
   uint32_t left(const uint8_t* at) const {
-    return at < h_.end ? static_cast<uint32_t>(h_.end - at) : 0;
+    return at < end_ ? static_cast<uint32_t>(end_ - at) : 0;
   }
+  void cut(const uint8_t* end) {
+    end_ = end;
+    h_.end = static_cast<uint32_t>(end - h_.frame);
+  }
+  uint16_t place(const uint8_t* at) const { return static_cast<uint16_t>(at - h_.frame); }
   bool there(const uint8_t* at, uint32_t bytes) {
     if (left(at) >= bytes) return true;
     counts_.note(Note::kTruncatedHeader);
@@ -52,12 +59,12 @@ class HeaderReader {
     if (said == 0) said = static_cast<uint32_t>(wire);
     if (said > wire) counts_.note(Note::kBadLength);
     h_.ip_length = static_cast<int32_t>(said);
-    if (said < left(at)) h_.end = at + said;
+    if (said < left(at)) cut(at + said);
   }
   // What stands from `at` to the IP packet's end by the headers. Never negative where the header in
   // front lies inside the IP packet.
   int32_t carried(const uint8_t* at) const {
-    return h_.ip_length - static_cast<int32_t>(at - h_.ip);
+    return h_.ip_length - static_cast<int32_t>(at - h_.at(h_.ip));
   }
   void set_payload(int32_t bytes) {
     if (bytes >= 0)
@@ -68,6 +75,7 @@ class HeaderReader {
 
   Headers& h_;
   LaneCounts& counts_;
+  const uint8_t* end_;
 };
 
 std::optional<DropReason> HeaderReader::link(LinkType type) {
@@ -76,18 +84,18 @@ std::optional<DropReason> HeaderReader::link(LinkType type) {
   switch (type) {
     case LinkType::kEthernet:
       if (bytes < 14) return DropReason::kTruncated;
-      h_.target_mac = at;
-      h_.source_mac = at + 6;
+      h_.target_mac = 0;
+      h_.source_mac = 6;
       by_ethertype(read_be16(at + 12), at + 14);
       return std::nullopt;
     case LinkType::kLinuxSll:  // packet type, ARPHRD, address length, address 8, protocol
       if (bytes < 16) return DropReason::kTruncated;
-      if (read_be16(at + 4) == 6) h_.source_mac = at + 6;
+      if (read_be16(at + 4) == 6) h_.source_mac = 6;
       by_ethertype(read_be16(at + 14), at + 16);
       return std::nullopt;
     case LinkType::kLinuxSll2:  // protocol, 0, interface 4, ARPHRD, type, address length, address 8
       if (bytes < 20) return DropReason::kTruncated;
-      if (at[11] == 6) h_.source_mac = at + 12;
+      if (at[11] == 6) h_.source_mac = 12;
       by_ethertype(read_be16(at), at + 20);
       return std::nullopt;
     case LinkType::kNull:
@@ -150,7 +158,7 @@ void HeaderReader::by_ethertype(uint32_t type, const uint8_t* at) {
   for (uint32_t tags = 0; type == 0x8100 || type == 0x88A8 || type == 0x9100; ++tags) {
     if (tags == kTagsMax) return counts_.note(Note::kTooManyTags);
     if (!there(at, 4)) return;
-    const int32_t id = read_be16(at) & 0x0FFF;
+    const auto id = static_cast<int16_t>(read_be16(at) & 0x0FFF);
     if (tags == 0) h_.vlan = id;
     if (tags == 1) h_.vlan_inner = id;
     type = read_be16(at + 2);
@@ -203,7 +211,7 @@ void HeaderReader::pppoe(const uint8_t* at) {
   const uint32_t length = read_be16(at + 4);  // from the PPP protocol on
   if (at[0] != 0x11 || at[1] != 0) return counts_.note(Note::kBadVersion);
   if (length < 2 || int64_t{length} > wire_left(at + 6)) counts_.note(Note::kBadLength);
-  if (length < left(at + 6)) h_.end = at + 6 + length;
+  if (length < left(at + 6)) cut(at + 6 + length);
   const uint16_t protocol = read_be16(at + 6);
   if (protocol == 0x0021) return ipv4(at + 8);
   if (protocol == 0x0057) return ipv6(at + 8);
@@ -216,17 +224,17 @@ void HeaderReader::arp(const uint8_t* at) {
   h_.arp_operation = read_be16(at + 6);
   if (read_be16(at + 2) != kTypeIpv4 || at[5] != 4) return counts_.note(Note::kUnknownProtocol);
   if (!there(at + 8, 2 * hardware + 8)) return;
-  h_.source = at + 8 + hardware;
-  h_.target = at + 8 + 2 * hardware + 4;
+  h_.source = place(at + 8 + hardware);
+  h_.target = place(at + 8 + 2 * hardware + 4);
 }
 
 void HeaderReader::ipv4(const uint8_t* at) {
   if (left(at) >= 1 && at[0] >> 4 != 4) return counts_.note(Note::kBadVersion);
   if (!there(at, 20)) return;
-  h_.ip = at;
+  h_.ip = place(at);
   h_.ip_version = 4;
-  h_.source = at + 12;
-  h_.target = at + 16;
+  h_.source = place(at + 12);
+  h_.target = place(at + 16);
   h_.protocol = at[9];
   const uint32_t header = (at[0] & 0x0Fu) * 4, total = read_be16(at + 2);
   if (header < 20 || (total != 0 && total < header)) {
@@ -247,10 +255,10 @@ void HeaderReader::ipv4(const uint8_t* at) {
 void HeaderReader::ipv6(const uint8_t* at) {
   if (left(at) >= 1 && at[0] >> 4 != 6) return counts_.note(Note::kBadVersion);
   if (!there(at, 40)) return;
-  h_.ip = at;
+  h_.ip = place(at);
   h_.ip_version = 6;
-  h_.source = at + 8;
-  h_.target = at + 24;
+  h_.source = place(at + 8);
+  h_.target = place(at + 24);
   const uint32_t carried_length = read_be16(at + 4);
   cut_to_ip(at, carried_length == 0 && at[6] != kNoNextHeader ? 0 : carried_length + 40, 40);
   extensions(at[6], at + 40);
@@ -289,7 +297,7 @@ void HeaderReader::extensions(uint8_t next, const uint8_t* at) {
 void HeaderReader::transport(uint8_t protocol, const uint8_t* at) {
   const uint32_t bytes = left(at);
   const int32_t carried_length = carried(at);
-  h_.transport = at;
+  h_.transport = place(at);
   uint32_t header = 8;
   switch (protocol) {
     case kTcp:
@@ -332,13 +340,13 @@ void HeaderReader::transport(uint8_t protocol, const uint8_t* at) {
 
 }  // namespace
 
-std::optional<DropReason> read_headers(LinkType link, const std::byte* data, uint32_t length,
-                                       uint32_t wire_length, Headers& out, LaneCounts& counts) {
+std::optional<DropReason> read_any_headers(LinkType link, const std::byte* data, uint32_t length,
+                                           uint32_t wire_length, Headers& out, LaneCounts& counts) {
+  out = {};
   out.frame = reinterpret_cast<const uint8_t*>(data);
-  out.end = out.frame + length;
+  out.end = length;
   out.wire_length = wire_length;
   out.captured_length = length;
-  counts.note(Note::kCutByCapture, length < wire_length);
   return HeaderReader(out, counts).link(link);
 }
 

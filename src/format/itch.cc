@@ -252,9 +252,9 @@ void ItchParser::open(uint32_t i, LaneCounts& counts) {
     counts.drop(DropReason::kNotThisFormat);
     return;
   }
-  const uint8_t* mold = h.transport + 8;
+  const uint8_t* mold = h.at(h.transport) + 8;
   // The datagram may end before the frame's padding does, or the capture before the datagram.
-  end_ = h.end;
+  end_ = h.frame + h.end;
   if (h.payload_length >= 0 && mold + h.payload_length < end_) end_ = mold + h.payload_length;
   if (end_ - mold < kMoldHeader) {
     counts.drop(DropReason::kTruncated);

@@ -15,24 +15,27 @@
 namespace tidewire {
 namespace {
 
-TwoWords address(const Headers& h, const uint8_t* at) {
-  if (at == nullptr) return {kAbsent, kAbsent};
+TwoWords address(const Headers& h, uint16_t place) {
+  const uint8_t* at = h.at(place);
+  if (place == kNowhere) return {kAbsent, kAbsent};
   if (h.ip_version != 6) return {0, int64_t{0xFFFF} << 32 | read_be32(at)};
   return {static_cast<int64_t>(read_be64(at)), static_cast<int64_t>(read_be64(at + 8))};
 }
 
 TwoWords flow(const Headers& h) {
-  if (h.ip == nullptr || h.protocol == kAbsent) return {kAbsent, kAbsent};
-  const uint16_t source_port = h.has_ports ? read_be16(h.transport) : uint16_t{0};
-  const uint16_t target_port = h.has_ports ? read_be16(h.transport + 2) : uint16_t{0};
+  if (h.ip == kNowhere || h.protocol == kAbsent) return {kAbsent, kAbsent};
+  const uint16_t source_port = h.has_ports ? read_be16(h.at(h.transport)) : uint16_t{0};
+  const uint16_t target_port = h.has_ports ? read_be16(h.at(h.transport) + 2) : uint16_t{0};
   const auto protocol = static_cast<uint8_t>(h.protocol);
+  const uint8_t* source = h.at(h.source);
+  const uint8_t* target = h.at(h.target);
   FlowKey key;
   if (h.ip_version == 4) {
-    key = flow_key_ipv4({0, read_be32(h.source), source_port},
-                        {0, read_be32(h.target), target_port}, protocol, h.has_ports);
+    key = flow_key_ipv4({0, read_be32(source), source_port}, {0, read_be32(target), target_port},
+                        protocol, h.has_ports);
   } else {
-    key = flow_key_ipv6({read_be64(h.source), read_be64(h.source + 8), source_port},
-                        {read_be64(h.target), read_be64(h.target + 8), target_port}, protocol,
+    key = flow_key_ipv6({read_be64(source), read_be64(source + 8), source_port},
+                        {read_be64(target), read_be64(target + 8), target_port}, protocol,
                         h.has_ports);
   }
   return {key.high, key.low};
@@ -40,7 +43,7 @@ TwoWords flow(const Headers& h) {
 
 // The IPv4 type of service or the IPv6 traffic class: DSCP 6 bits, ECN 2 (RFC 2474, RFC 3168).
 uint32_t traffic_class(const Headers& h) {
-  return h.ip_version == 4 ? h.ip[1] : read_be16(h.ip) >> 4 & 0xFFu;
+  return h.ip_version == 4 ? h.at(h.ip)[1] : read_be16(h.at(h.ip)) >> 4 & 0xFFu;
 }
 
 using H = const Headers&;
@@ -53,9 +56,9 @@ const ItemField<Headers> kFields[] = {
     {{"dst", FieldType::kAddress, 2, 63, 0, true, "destination address; ARP: the target"},
      fill<[](H h) { return address(h, h.target); }>},
     {{"src_port", kInteger, 1, 16, 0, true, "source port: TCP, UDP, SCTP, not in later fragments"},
-     fill<[](H h) { return h.has_ports ? int64_t{read_be16(h.transport)} : kAbsent; }>},
+     fill<[](H h) { return h.has_ports ? int64_t{read_be16(h.at(h.transport))} : kAbsent; }>},
     {{"dst_port", kInteger, 1, 16, 0, true, "destination port, as src_port"},
-     fill<[](H h) { return h.has_ports ? int64_t{read_be16(h.transport + 2)} : kAbsent; }>},
+     fill<[](H h) { return h.has_ports ? int64_t{read_be16(h.at(h.transport) + 2)} : kAbsent; }>},
     {{"protocol", FieldType::kProtocol, 1, 8, 0, true,
       "IP protocol, behind IPv6 extension headers"},
      fill<[](H h) { return int64_t{h.protocol}; }>},
@@ -80,28 +83,30 @@ const ItemField<Headers> kFields[] = {
     {{"mpls", kInteger, 1, 20, 0, true, "outermost MPLS label"},
      fill<[](H h) { return int64_t{h.mpls}; }>},
     {{"src_mac", FieldType::kMac, 1, 48, 0, true, "source MAC address"}, fill<[](H h) {
-       return h.source_mac != nullptr ? static_cast<int64_t>(read_be48(h.source_mac)) : kAbsent;
+       return h.source_mac != kNowhere ? static_cast<int64_t>(read_be48(h.at(h.source_mac)))
+                                       : kAbsent;
      }>},
     {{"dst_mac", FieldType::kMac, 1, 48, 0, true, "destination MAC address"}, fill<[](H h) {
-       return h.target_mac != nullptr ? static_cast<int64_t>(read_be48(h.target_mac)) : kAbsent;
+       return h.target_mac != kNowhere ? static_cast<int64_t>(read_be48(h.at(h.target_mac)))
+                                       : kAbsent;
      }>},
     {{"ip_version", kInteger, 1, 3, 0, true, "4 or 6"},
      fill<[](H h) { return h.ip_version != 0 ? int64_t{h.ip_version} : kAbsent; }>},
     {{"dscp", kInteger, 1, 6, 0, true, "differentiated services code point"},
-     fill<[](H h) { return h.ip != nullptr ? int64_t{traffic_class(h) / 4} : kAbsent; }>},
+     fill<[](H h) { return h.ip != kNowhere ? int64_t{traffic_class(h) / 4} : kAbsent; }>},
     {{"ecn", kInteger, 1, 2, 0, true, "explicit congestion notification: 3 is congested"},
-     fill<[](H h) { return h.ip != nullptr ? int64_t{traffic_class(h) % 4} : kAbsent; }>},
+     fill<[](H h) { return h.ip != kNowhere ? int64_t{traffic_class(h) % 4} : kAbsent; }>},
     {{"ttl", kInteger, 1, 8, 0, true, "IPv4 time to live, IPv6 hop limit"}, fill<[](H h) {
-       return h.ip != nullptr ? int64_t{h.ip[h.ip_version == 4 ? 8 : 7]} : kAbsent;
+       return h.ip != kNowhere ? int64_t{h.at(h.ip)[h.ip_version == 4 ? 8 : 7]} : kAbsent;
      }>},
     {{"fragment", kInteger, 1, 2, 0, true, "0 whole, 1 first fragment, 2 later fragment"},
-     fill<[](H h) { return h.ip != nullptr ? static_cast<int64_t>(h.fragment) : kAbsent; }>},
+     fill<[](H h) { return h.ip != kNowhere ? static_cast<int64_t>(h.fragment) : kAbsent; }>},
     {{"tcp_flags", FieldType::kFlags, 1, 8, 0, true, "TCP flags: CWR ECE URG ACK PSH RST SYN FIN"},
-     fill<[](H h) { return h.has_tcp_flags ? int64_t{h.transport[13]} : kAbsent; }>},
+     fill<[](H h) { return h.has_tcp_flags ? int64_t{h.at(h.transport)[13]} : kAbsent; }>},
     {{"icmp_type", kInteger, 1, 8, 0, true, "type of ICMP or ICMPv6"},
-     fill<[](H h) { return h.has_icmp ? int64_t{h.transport[0]} : kAbsent; }>},
+     fill<[](H h) { return h.has_icmp ? int64_t{h.at(h.transport)[0]} : kAbsent; }>},
     {{"icmp_code", kInteger, 1, 8, 0, true, "code of ICMP or ICMPv6"},
-     fill<[](H h) { return h.has_icmp ? int64_t{h.transport[1]} : kAbsent; }>},
+     fill<[](H h) { return h.has_icmp ? int64_t{h.at(h.transport)[1]} : kAbsent; }>},
     {{"arp_operation", kInteger, 1, 16, 0, true, "1 request, 2 reply"},
      fill<[](H h) { return int64_t{h.arp_operation}; }>},
     {{"interface", kInteger, 1, 16, 0, false, "index of the capture's interface, or of the port"},
@@ -146,13 +151,13 @@ class PacketParser final : public Parser {
         counts.drop(DropReason::kNoTime);
         continue;
       }
-      Headers& headers = packet_[events] = Headers{};
-      headers.interface = burst.interface[i];
+      Headers& headers = packet_[events];
       if (const auto reason = read_headers(burst.link[i], burst.data[i], burst.length[i],
                                            burst.wire_length[i], headers, counts)) {
         counts.drop(*reason);
         continue;
       }
+      headers.interface = burst.interface[i];
       ++taken;
       if (time < options_.min_usable || time > options_.max_usable) continue;
       if (events == 0) batch.first = Position{index_of(burst.first) + i};
@@ -172,7 +177,7 @@ class PacketParser final : public Parser {
   ColumnWriter<Headers> writer_;
   const Burst* burst_ = nullptr;
   Ordinal ordinal_{};
-  std::array<Headers, kBurstMax> packet_;
+  alignas(64) std::array<Headers, kBurstMax> packet_;
 };
 
 }  // namespace

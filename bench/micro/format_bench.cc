@@ -1,0 +1,174 @@
+// Parsing alone: packets that lie one behind the other, as in a file block, to columns. Beside it a
+// memcpy of the same bytes: what touching them costs. Bytes: 16 MiB, so that they come from the
+// last-level cache or memory and not from L1.
+#include <benchmark/benchmark.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "format/catalog.h"
+#include "itch_builder.h"
+#include "packet_builder.h"
+
+namespace tidewire {
+namespace {
+
+using test::Bytes;
+using test::ipv4_address;
+using test::ipv6_address;
+using test::PacketBuilder;
+
+constexpr int64_t kArrival = 1'572'442'200 * kSecond;  // 2019-10-30 09:30 in New York
+
+// Frames of one kind with changing addresses and ports.
+struct Frames {
+  Bytes bytes;
+  std::vector<uint32_t> length;
+};
+
+template <class Make>
+Frames make_frames(size_t total, Make make) {
+  Frames frames;
+  Rng rng(1);
+  while (frames.bytes.size() < total) {
+    const Bytes one = make(rng);
+    frames.bytes.insert(frames.bytes.end(), one.begin(), one.end());
+    frames.length.push_back(static_cast<uint32_t>(one.size()));
+  }
+  return frames;
+}
+
+constexpr size_t kTotal = 16 << 20;
+
+Frames small_udp() {
+  return make_frames(kTotal, [](Rng& rng) {
+    return PacketBuilder()
+        .ethernet()
+        .ipv4(static_cast<uint32_t>(rng.next()), static_cast<uint32_t>(rng.next()))
+        .udp(static_cast<uint32_t>(rng.below(65536)), 53, 12)
+        .finish(64);
+  });
+}
+
+// What a link carries: two in three IPv4, TCP and UDP mixed, some tagged, a few fragments.
+Frames mixed() {
+  return make_frames(kTotal, [](Rng& rng) {
+    PacketBuilder b;
+    b.ethernet();
+    if (rng.one_in(4)) b.vlan(0x8100, static_cast<uint32_t>(rng.below(4096)));
+    if (rng.one_in(3))
+      b.ipv6(ipv6_address(static_cast<uint8_t>(rng.next())), ipv6_address(2));
+    else
+      b.ipv4(static_cast<uint32_t>(rng.next()), static_cast<uint32_t>(rng.next()),
+             {.flags_and_offset = rng.one_in(50) ? 0x2000u : 0u});
+    if (rng.one_in(3))
+      b.udp(static_cast<uint32_t>(rng.below(65536)), 53, static_cast<uint32_t>(rng.below(400)));
+    else
+      b.tcp(static_cast<uint32_t>(rng.below(65536)), 443, 0x10,
+            static_cast<uint32_t>(rng.below(1400)));
+    return b.finish(64);
+  });
+}
+
+Frames itch_packets(uint32_t messages) {
+  uint64_t sequence = 1;
+  return make_frames(kTotal, [messages, &sequence](Rng& rng) {
+    std::vector<test::ItchMessage> list;
+    for (uint32_t i = 0; i < messages; ++i)
+      list.push_back(test::add_order(34'200'000'000'000 + sequence + i, rng.next() >> 1, 'B', 100,
+                                     "MSFT", 100'000));
+    const Bytes frame = test::mold_frame("SESSION", sequence, list);
+    sequence += messages;
+    return frame;
+  });
+}
+
+void run(benchmark::State& state, const Frames& frames, const char* format,
+         const std::vector<std::string>& fields) {
+  const Schema& known = *schema(format);
+  ColumnMap map;
+  for (const std::string& name : fields) {
+    const auto field = static_cast<size_t>(known.find(name));
+    map.column[field] = static_cast<uint8_t>(map.used);
+    map.used += known.fields[field].words;
+  }
+  auto parser = *make_parser(format, {}, map, {});
+  auto batch = std::make_unique<EventBatch>();
+  Burst burst;
+  burst.link.fill(LinkType::kEthernet);
+  burst.interface.fill(0);
+  LaneCounts counts;
+  const auto* base = reinterpret_cast<const std::byte*>(frames.bytes.data());
+  size_t packet = 0, offset = 0;
+  for (auto _ : state) {
+    if (packet + kBurstMax > frames.length.size()) packet = offset = 0;
+    for (uint32_t i = 0; i < kBurstMax; ++i, ++packet) {
+      burst.data[i] = base + offset;
+      burst.length[i] = burst.wire_length[i] = frames.length[packet];
+      burst.arrival[i] = EventTime{kArrival + static_cast<int64_t>(packet)};
+      offset += frames.length[packet];
+    }
+    burst.count = kBurstMax;
+    parser->begin(burst);
+    while (parser->next(*batch, counts)) benchmark::DoNotOptimize(batch->column);
+    benchmark::DoNotOptimize(batch->column);
+  }
+  const auto per = [](uint64_t n) {
+    return benchmark::Counter(static_cast<double>(n),
+                              benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  };
+  state.counters["packet"] = per(counts.packets);
+  state.counters["event"] = per(counts.events);
+}
+
+const std::vector<std::string> kUsual{"src",      "dst",      "src_port",
+                                      "dst_port", "protocol", "wire_length"};
+
+void BM_packet_64B_usual_columns(benchmark::State& state) {
+  run(state, small_udp(), "packet", kUsual);
+}
+void BM_packet_64B_no_columns(benchmark::State& state) { run(state, small_udp(), "packet", {}); }
+void BM_packet_64B_flow_and_length(benchmark::State& state) {
+  run(state, small_udp(), "packet", {"flow", "wire_length"});
+}
+void BM_packet_mixed_usual_columns(benchmark::State& state) {
+  run(state, mixed(), "packet", kUsual);
+}
+void BM_itch_one_message(benchmark::State& state) {
+  run(state, itch_packets(1), "itch", {"stock", "price", "shares"});
+}
+void BM_itch_thirty_messages(benchmark::State& state) {
+  run(state, itch_packets(30), "itch", {"stock", "price", "shares"});
+}
+void BM_memcpy_64B(benchmark::State& state) {
+  const Frames frames = small_udp();
+  Bytes to(kBurstMax * 64);
+  size_t packet = 0;
+  uint64_t packets = 0;
+  for (auto _ : state) {
+    if (packet + kBurstMax > frames.length.size()) packet = 0;
+    for (uint32_t i = 0; i < kBurstMax; ++i, ++packet)
+      std::memcpy(to.data() + i * 64, frames.bytes.data() + packet * 64, 64);
+    benchmark::DoNotOptimize(to.data());
+    benchmark::ClobberMemory();
+    packets += kBurstMax;
+  }
+  state.counters["packet"] = benchmark::Counter(
+      static_cast<double>(packets), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+BENCHMARK(BM_memcpy_64B);
+BENCHMARK(BM_packet_64B_usual_columns);
+BENCHMARK(BM_packet_64B_no_columns);
+BENCHMARK(BM_packet_64B_flow_and_length);
+BENCHMARK(BM_packet_mixed_usual_columns);
+BENCHMARK(BM_itch_one_message);
+BENCHMARK(BM_itch_thirty_messages);
+
+}  // namespace
+}  // namespace tidewire
+
+BENCHMARK_MAIN();
