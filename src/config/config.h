@@ -54,7 +54,7 @@ struct FileConfig {
   std::string directory, pattern;  // instead of paths: files of the directory in name order
   FileLanes lanes = FileLanes::kOne;
   bool follow = false;
-  FileReader reader = FileReader::kAuto;
+  FileReader reader = FileReader::kUring;
   uint32_t block_size = 256 * 1024;
   uint32_t depth = 8;         // blocks in flight
   uint32_t pace_percent = 0;  // 100: as recorded, 200: twice as fast; 0: as fast as it can be read

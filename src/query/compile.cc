@@ -366,10 +366,10 @@ class Compiler {
                        (spec.placement == PlacementChoice::kAuto && one_lane);
     plan.placement = local ? Placement::kLocal : Placement::kExchange;
     if (local && !one_lane && asked.key.empty())
-      problem("placement",
-              "\"local\" would give a result a worker: without a key no lane determines it, and '" +
-                  asked.source->name + "' has " + std::to_string(plan.lanes.size()) +
-                  " lanes; leave it at \"auto\"");
+      problem(
+          "placement",
+          "\"local\" would give one result a worker: without a key no lane determines it, and '" +
+              asked.source->name + "' has several lanes; leave it at \"auto\"");
   }
 
   // ---- panes: core.md section 5
@@ -390,7 +390,7 @@ class Compiler {
     };
     add(source.bound, true);
     add(source.max_ahead, true);
-    add(source.max_behind, !source.partition.empty() || source.lanes.size() > 1);
+    add(source.max_behind, !source.partition.empty());
     add(source.max_drift, source.lanes.size() > 1);
     // One more for the open pane, one for the pane that is being fired and read out meanwhile.
     const int128 panes = (span + sum.pane.ns - 1) / sum.pane.ns + 2;

@@ -234,12 +234,13 @@ TEST_F(Compile, SizesPanesFromTheSourcesBounds) {
   source_.partition = "vlan";
   EXPECT_EQ(panes().worst, 61u);  // 118 / 2 + 2
   source_.lanes = {LaneId{0}, LaneId{1}};
-  source_.partition = "";
   EXPECT_EQ(panes().worst, 561u);  // 1118 / 2 + 2
   source_.max_behind = kNever;
   EXPECT_TRUE(panes().unbounded);
-  EXPECT_EQ(panes().worst, 511u);
+  EXPECT_EQ(panes().worst, 511u);     // 1018 / 2 + 2
   EXPECT_EQ(plan().max_panes, 575u);  // and 64 for what has no bound
+  source_.partition = "";
+  EXPECT_FALSE(panes().unbounded);
   query_.max_panes = 20;
   EXPECT_EQ(plan().max_panes, 20u);
 }
@@ -305,8 +306,8 @@ TEST_F(Compile, PlacesQueries) {
   EXPECT_EQ(plan().placement, Placement::kLocal);
   query_.key = {};
   EXPECT_EQ(problem(),
-            "placement: \"local\" would give a result a worker: without a key no lane determines "
-            "it, and 'feed' has 2 lanes; leave it at \"auto\"\n");
+            "placement: \"local\" would give one result a worker: without a key no lane determines "
+            "it, and 'feed' has several lanes; leave it at \"auto\"\n");
 }
 
 TEST_F(Compile, TellsAllProblemsOfAllQueries) {
