@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/rng.h"
+#include "base/strings.h"
 #include "config/options.h"
 #include "format/catalog.h"
 #include "query/nearest.h"
@@ -327,6 +328,10 @@ class Loader {
     if (fields == nullptr)
       problem(place("format"), "format: there is no format " + quoted(source.format) +
                                    suggestion(source.format, format_names()));
+    // What a format's options may be, only the format knows.
+    if (fields != nullptr && !source.zone.empty())
+      if (const auto parser = make_parser(source.format, {}, {}, {source.zone}); !parser.ok())
+        problem(place("zone"), "zone: " + std::string(from_absl(parser.status().message())));
     if (source.partition.empty()) {
       source.max_partitions = 1;
     } else if (fields != nullptr && fields->find(source.partition) < 0) {

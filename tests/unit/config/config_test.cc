@@ -1,0 +1,422 @@
+#include "config/config.h"
+
+#include <gtest/gtest.h>
+
+#include "config/options.h"
+
+namespace tidewire {
+namespace {
+
+// The smallest whole configuration; tests add to it or replace a part.
+const std::string kSource = "[source.lan]\ntype = \"file\"\npath = \"a.pcap\"\n";
+const std::string kQuery =
+    "[query.q]\nsource = \"lan\"\naggregates = \"count\"\n"
+    "window = { type = \"tumbling\", size = \"1 s\" }\n";
+const std::string kMinimal = kSource + kQuery;
+
+// All problems as "line:column: text".
+std::string problems(std::string_view text, std::vector<int> cpus = {}) {
+  std::string all;
+  for (const Problem& p : load_config(text, "f", cpus).problems)
+    all += to_string(p, "").substr(p.place.line > 0 ? 1 : 0) + "\n";
+  return all;
+}
+Config load(std::string_view text) {
+  Loaded loaded = load_config(text, "f");
+  EXPECT_TRUE(loaded.ok()) << problems(text);
+  return loaded.config;
+}
+std::string with_source(const std::string& lines) { return kSource + lines + kQuery; }
+std::string with_query(const std::string& lines) { return kMinimal + lines; }
+
+TEST(Config, DefaultsAreTheStructs) {
+  const Config config = load(kMinimal);
+  EXPECT_EQ(config.system.system_name, "tidewire");
+  EXPECT_EQ(config.system.replication_factor, 3u);
+  EXPECT_TRUE(config.system.enable_zero_copy);
+  EXPECT_EQ(config.system.consensus_timeout_ms, 250u);
+  const RuntimeConfig runtime;
+  EXPECT_EQ(config.runtime.workers, runtime.workers);
+  EXPECT_EQ(config.runtime.idle, runtime.idle);
+  EXPECT_EQ(config.runtime.numa, runtime.numa);
+  EXPECT_EQ(config.runtime.burst, runtime.burst);
+  EXPECT_EQ(config.runtime.results_per_turn, runtime.results_per_turn);
+  EXPECT_EQ(config.runtime.rows_per_turn, runtime.rows_per_turn);
+  EXPECT_EQ(config.runtime.result_blocks, runtime.result_blocks);
+  ASSERT_EQ(config.sources.size(), 1u);
+  const FileConfig file;
+  EXPECT_EQ(config.sources[0].file.lanes, file.lanes);
+  EXPECT_EQ(config.sources[0].file.reader, file.reader);
+  EXPECT_EQ(config.sources[0].file.block_size, file.block_size);
+  EXPECT_EQ(config.sources[0].file.depth, file.depth);
+  EXPECT_EQ(config.sources[0].file.pace_percent, file.pace_percent);
+  EXPECT_EQ(config.sources[0].max_partitions, 1u);
+  ASSERT_EQ(config.queries.size(), 1u);
+  const QuerySpec spec;
+  EXPECT_EQ(config.queries[0].spec.max_keys, spec.max_keys);
+  EXPECT_EQ(config.queries[0].spec.max_sessions, spec.max_sessions);
+  EXPECT_EQ(config.queries[0].spec.max_deferred, spec.max_deferred);
+  EXPECT_EQ(config.queries[0].spec.max_panes, spec.max_panes);
+  EXPECT_EQ(config.queries[0].spec.memory, spec.memory);
+  // No sink: a table on the terminal, for every query.
+  ASSERT_EQ(config.sinks.size(), 1u);
+  EXPECT_EQ(config.sinks[0].type, SinkType::kTerminal);
+  EXPECT_EQ(config.queries[0].spec.sinks, std::vector<std::string>{"terminal"});
+}
+
+TEST(Config, SaysWhatWasDefaulted) {
+  const auto has = [](const Config& config, const std::string& name, const std::string& value) {
+    for (const Defaulted& d : config.defaulted)
+      if (d.name == name) return d.value == value;
+    return false;
+  };
+  EXPECT_TRUE(has(load(kMinimal), "source.lan.max_ahead", "10 s"));
+  EXPECT_TRUE(has(load(kMinimal), "runtime.workers", "1"));
+  EXPECT_TRUE(has(load(kMinimal), "query.q.window.offset", "0 s"));
+  const Config config = load(with_source("max_ahead = \"10 s\"\n"));
+  for (const Defaulted& d : config.defaulted) {
+    EXPECT_NE(d.name, "source.lan.max_ahead");
+    EXPECT_NE(d.name, "source.lan.device") << "of another type";
+  }
+}
+
+TEST(Config, ReadsEverySection) {
+  const Config config = load(R"(
+[system]
+system_name = "lab"
+replication_factor = 1
+enable_zero_copy = false
+consensus_timeout_ms = 500
+hash_seed = 42
+[runtime]
+workers = 2
+cores = [3, 1]
+idle = "sleep"
+numa = "strict"
+[source.wire]
+type = "port"
+device = "net_ring0"
+queues = 4
+descriptors = 512
+pool = 16383
+clock = "microseconds"
+promiscuous = false
+out_of_orderness = "1.5 ms"
+idle_after = "3 s"
+silent_after = "never"
+partition = "vlan"
+max_partitions = 8
+lateness_by = "lane"
+[source.files]
+type = "file"
+directory = "/data"
+pattern = "*.pcap"
+lanes = "per_file"
+follow = true
+reader = "pread"
+block_size = "1 MiB"
+depth = 16
+pace = "3x"
+[query.b]
+source = "wire"
+where = "protocol == tcp"
+key = ["src/24", "protocol"]
+aggregates = ["count", "max(wire_length) as largest"]
+sinks = ["log", "net"]
+max_keys = 1000
+max_sessions = 5
+max_deferred = 7
+memory = "1 GiB"
+placement = "local"
+[query.b.window]
+type = "sliding"
+size = "10 s"
+slide = "3 s"
+offset = "-1 s"
+[query.a]
+source = "files"
+aggregates = ["count"]
+window = { type = "session", gap = "30 s" }
+[sink.log]
+type = "file"
+path = "out.csv"
+format = "csv"
+append = true
+[sink.net]
+type = "udp"
+address = "[::1]:9000"
+)");
+  EXPECT_EQ(config.system.system_name, "lab");
+  EXPECT_FALSE(config.system.enable_zero_copy);
+  EXPECT_EQ(config.runtime.cores, (std::vector<int>{3, 1}));
+  EXPECT_EQ(config.runtime.idle, IdlePolicy::kSleep);
+  EXPECT_EQ(config.runtime.numa, NumaPolicy::kStrict);
+  const SourceConfig& wire = config.sources.at(0);
+  EXPECT_EQ(wire.type, SourceType::kPort);
+  EXPECT_EQ(wire.port.queues, 4u);
+  EXPECT_EQ(wire.port.descriptors, 512u);
+  EXPECT_EQ(wire.port.pool, 16'383u);
+  EXPECT_EQ(wire.port.clock, StampClock::kMicroseconds);
+  EXPECT_FALSE(wire.port.promiscuous);
+  const LaneOptions lane = wire.lane_options();
+  EXPECT_EQ(lane.bound.ns, 1'500'000);
+  EXPECT_EQ(lane.idle_after.ns, 3 * kSecond);
+  EXPECT_EQ(lane.max_partitions, 8u);
+  EXPECT_EQ(lane.lateness_by, LatenessBy::kLane);
+  EXPECT_EQ(wire.silent_after.ns, INT64_MAX);
+  const FileConfig& file = config.sources.at(1).file;
+  EXPECT_EQ(file.directory, "/data");
+  EXPECT_EQ(file.pattern, "*.pcap");
+  EXPECT_EQ(file.lanes, FileLanes::kPerFile);
+  EXPECT_TRUE(file.follow);
+  EXPECT_EQ(file.reader, FileReader::kPread);
+  EXPECT_EQ(file.block_size, 1u << 20);
+  EXPECT_EQ(file.depth, 16u);
+  EXPECT_EQ(file.pace_percent, 300u);
+  const QuerySpec& b = config.queries.at(0).spec;  // the file's order, not the alphabet's
+  EXPECT_EQ(b.name, "b");
+  EXPECT_EQ(b.key, (std::vector<std::string>{"src/24", "protocol"}));
+  EXPECT_EQ(b.window.kind, WindowKind::kSliding);
+  EXPECT_EQ(b.window.size.ns, 10 * kSecond);
+  EXPECT_EQ(b.window.slide.ns, 3 * kSecond);
+  EXPECT_EQ(b.window.offset.ns, -kSecond);
+  EXPECT_EQ(b.placement, PlacementChoice::kLocal);
+  EXPECT_EQ(b.memory, uint64_t{1} << 30);
+  const QuerySpec& a = config.queries.at(1).spec;
+  EXPECT_EQ(a.window.kind, WindowKind::kSession);
+  EXPECT_EQ(a.window.gap.ns, 30 * kSecond);
+  EXPECT_EQ(a.sinks, (std::vector<std::string>{"log", "net"}));
+  EXPECT_EQ(config.sinks.at(0).encoding, Encoding::kCsv);
+  EXPECT_TRUE(config.sinks.at(0).append);
+  EXPECT_EQ(config.sinks.at(1).encoding, Encoding::kJsonLines);
+  EXPECT_EQ(config.queries.at(0).place.line, 37u);
+}
+
+TEST(Config, NumbersLanesOverAllSources) {
+  const Config config = load(kMinimal + "[source.b]\ntype = \"file\"\npath = [\"x\", \"y\"]\n");
+  const uint32_t lanes[] = {2, 3};
+  const auto sources = query_sources(config, lanes);
+  ASSERT_EQ(sources.size(), 2u);
+  EXPECT_EQ(sources[0].lanes, (std::vector<LaneId>{LaneId{0}, LaneId{1}}));
+  EXPECT_EQ(sources[1].lanes, (std::vector<LaneId>{LaneId{2}, LaneId{3}, LaneId{4}}));
+  EXPECT_EQ(sources[0].bound.ns, 100 * kMillisecond);
+}
+
+TEST(Config, SeedsAreOddAndOfTheirNumber) {
+  Config config;
+  EXPECT_EQ(hash_seed(config).multiplier, HashSeed{}.multiplier);
+  config.system.hash_seed = 1;
+  const HashSeed one = hash_seed(config);
+  config.system.hash_seed = 2;
+  EXPECT_EQ(one.multiplier % 2, 1u);
+  EXPECT_NE(one.multiplier, hash_seed(config).multiplier);
+}
+
+TEST(Config, CoresWithoutWorkersCountThem) {
+  EXPECT_EQ(load(kMinimal + "[runtime]\ncores = [1, 2, 3]\n").runtime.workers, 3u);
+}
+
+// ---- refusals: place, cause, and what would be right
+
+TEST(Refusals, UnknownNames) {
+  EXPECT_EQ(problems("[runtme]\nworkers = 1\n" + kMinimal),
+            "1:2: there is no section or option 'runtme'; did you mean 'runtime'?\n");
+  EXPECT_EQ(problems("[runtime]\nworker = 1\n" + kMinimal),
+            "2:1: [runtime] has no option 'worker'; did you mean 'workers'?\n");
+  EXPECT_EQ(problems(with_source("max_ahed = \"1 s\"\n")),
+            "4:1: [source.lan] has no option 'max_ahed'; did you mean 'max_ahead'?\n");
+  EXPECT_EQ(problems("workers = 1\n" + kMinimal),
+            "1:1: there is no section or option 'workers'; valid are: system, runtime, source, "
+            "query, sink\n");
+  EXPECT_EQ(problems(with_query("[query.q.windw]\nsize = 1\n")),
+            "8:10: [query.q] has no option 'windw'; did you mean 'window'?\n");
+}
+
+TEST(Refusals, WrongTypes) {
+  EXPECT_EQ(problems("[runtime]\nworkers = \"2\"\n" + kMinimal),
+            "2:11: workers: must be an integer, not a text\n");
+  EXPECT_EQ(problems("[runtime]\ncores = 3\n" + kMinimal),
+            "2:9: cores: must be a list of integers, not an integer\n");
+  EXPECT_EQ(problems("[runtime]\ncores = [0, \"1\"]\n" + kMinimal),
+            "2:13: cores: must be a list of integers; this is a text\n");
+  EXPECT_EQ(problems(with_source("follow = \"yes\"\n")),
+            "4:10: follow: must be true or false, not a text\n");
+  EXPECT_EQ(problems(with_source("idle_after = 5\n")),
+            "4:14: idle_after: must be a duration in quotes, such as \"250 ms\", not an integer\n");
+  EXPECT_EQ(problems(with_source("block_size = 65536\n")),
+            "4:14: block_size: must be a size in quotes, such as \"64 KiB\", not an integer\n");
+  EXPECT_EQ(problems("source = 1\n" + kQuery),
+            ": there is no source: add a section [source.NAME]\n"
+            "1:1: 'source' is a section: write [source]\n"
+            "3:10: source: no source is named 'lan'\n");
+  EXPECT_EQ(problems("[source]\ntype = \"file\"\n" + kMinimal),
+            "2:1: a source has a name: write [source.NAME] above 'type'\n");
+}
+
+TEST(Refusals, WrongUnitsAndRanges) {
+  EXPECT_EQ(problems(with_source("idle_after = \"5\"\n")),
+            "4:14: idle_after: '5' has no unit; valid are: ns, us, ms, s, m, h, d\n");
+  EXPECT_EQ(problems(with_source("idle_after = \"5 sec\"\n")),
+            "4:14: idle_after: '5 sec' has an unknown unit 'sec'; valid are: ns, us, ms, s, m, h, "
+            "d\n");
+  EXPECT_EQ(problems(with_source("out_of_orderness = \"never\"\n")),
+            "4:20: out_of_orderness: 'never' does not begin with a number; write it like \"10 "
+            "ms\"\n");
+  EXPECT_EQ(problems(with_source("out_of_orderness = \"-1 s\"\n")),
+            "4:20: out_of_orderness: must be 0 s to 3650 d, not -1 s\n");
+  EXPECT_EQ(problems("[runtime]\nworkers = 0\n" + kMinimal),
+            "2:11: workers: must be 1 to 64, not 0\n");
+  EXPECT_EQ(problems(with_source("block_size = \"100 kB\"\n")),
+            "4:14: block_size: must be a multiple of 4 KiB (direct IO)\n");
+  EXPECT_EQ(problems(with_source("block_size = \"1 GiB\"\n")),
+            "4:14: block_size: must be 64 KiB to 16 MiB, not 1 GiB\n");
+  EXPECT_EQ(problems(with_source("reader = \"urnig\"\n")),
+            "4:10: reader: cannot be 'urnig'; did you mean 'uring'?\n");
+  EXPECT_EQ(problems(with_source("pace = \"quick\"\n")),
+            "4:8: pace: must be \"fast\", \"recorded\", or a multiple such as \"2x\" (1x to "
+            "10000x)\n");
+  EXPECT_EQ(problems("[runtime]\ncores = [-1]\n" + kMinimal),
+            "2:10: cores: must hold numbers from 0 to 4095, not -1\n");
+}
+
+TEST(Refusals, MissingAndMisplaced) {
+  EXPECT_EQ(problems("[source.lan]\n" + kQuery),
+            "1:9: [source.lan] lacks 'type', one of file or port, in quotes\n");
+  EXPECT_EQ(problems("[source.lan]\ntype = \"port\"\n" + kQuery),
+            "1:9: [source.lan] lacks 'device', a text in quotes\n");
+  EXPECT_EQ(problems("[source.lan]\ntype = \"file\"\n" + kQuery),
+            "1:9: [source.lan] needs 'path' or 'directory'\n");
+  EXPECT_EQ(problems(with_source("directory = \"d\"\n")),
+            "1:9: [source.lan] needs 'path' or 'directory', not both\n");
+  EXPECT_EQ(problems(with_source("pattern = \"*.pcap\"\n")),
+            "4:11: pattern: chooses files of a directory; there is no 'directory'\n");
+  EXPECT_EQ(problems(with_source("queues = 4\n")),
+            "4:1: 'queues' has no meaning where type is \"file\"\n");
+  EXPECT_EQ(problems(with_source("zone = \"UTC\"\n")),
+            "4:1: 'zone' has no meaning where format is \"packet\"\n");
+  EXPECT_EQ(problems(kSource + "[query.q]\nsource = \"lan\"\naggregates = \"count\"\n"),
+            "4:8: query 'q' has no window: add a section [query.q.window]\n");
+  EXPECT_EQ(problems(kSource + "[query.q]\nsource = \"lan\"\naggregates = \"count\"\n"
+                               "window = { type = \"session\", size = \"1 s\" }\n"),
+            "7:1: [query.q.window] lacks 'gap', a duration in quotes, such as \"250 ms\"\n"
+            "7:30: 'size' has no meaning where type is \"session\"\n");
+  EXPECT_EQ(problems(""),
+            ": there is no source: add a section [source.NAME]\n"
+            ": there is no query: add a section [query.NAME]\n");
+  EXPECT_EQ(problems("[source.\"a b\"]\ntype = \"file\"\npath = \"x\"\n" + kMinimal),
+            "1:9: 'a b' is no name: letters, digits, '_' and '-', at most 64\n");
+}
+
+TEST(Refusals, Cores) {
+  const std::string text = "[runtime]\ncores = [0, 9]\n" + kMinimal;
+  EXPECT_EQ(problems(text, {0, 1, 2, 3, 8}),
+            "2:9: cores: core 9 does not exist or may not be used by this process; it may use "
+            "0-3, 8\n");
+  EXPECT_EQ(problems(text, {0, 9}), "");
+  EXPECT_EQ(problems("[runtime]\ncores = [0, 0]\n" + kMinimal, {0}),
+            "2:9: cores: core 0 stands there twice\n");
+  EXPECT_EQ(problems("[runtime]\nworkers = 3\ncores = [0, 1]\n" + kMinimal),
+            "3:9: cores: names 2 cores for 3 workers\n");
+}
+
+TEST(Refusals, SourcesFormatsAndPartitions) {
+  EXPECT_EQ(problems(with_source("format = \"packets\"\n")),
+            "4:10: format: there is no format 'packets'; did you mean 'packet'?\n");
+  EXPECT_EQ(problems(with_source("partition = \"vlam\"\n")),
+            "4:13: partition: format 'packet' has no field 'vlam'; did you mean 'vlan'?\n");
+  EXPECT_NE(
+      problems(with_source("format = \"itch\"\nzone = \"Mars/Olympus\"\n")).find("5:8: zone: "),
+      std::string::npos);
+}
+
+TEST(Refusals, Sinks) {
+  EXPECT_EQ(problems(kMinimal + "[sink.net]\ntype = \"udp\"\naddress = \"localhost\"\n"),
+            "10:11: address: must be \"HOST:PORT\" or \"[IPV6]:PORT\"\n");
+  EXPECT_EQ(problems(kMinimal + "[sink.net]\ntype = \"udp\"\naddress = \"::1:80\"\n"),
+            "10:11: address: must be \"HOST:PORT\" or \"[IPV6]:PORT\"\n");
+  EXPECT_EQ(problems(kMinimal + "[sink.net]\ntype = \"udp\"\naddress = \"h:70000\"\n"),
+            "10:11: address: must end in a port from 1 to 65535\n");
+  EXPECT_EQ(
+      problems(kMinimal + "[sink.net]\ntype = \"udp\"\naddress = \"h:7\"\nformat = \"table\"\n"),
+      "11:10: format: a datagram holds one result and no table; choose json, csv or binary\n");
+  EXPECT_EQ(problems(kMinimal + "[sink.a]\ntype = \"file\"\npath = \"x\"\n"
+                                "[sink.b]\ntype = \"file\"\npath = \"x\"\n"),
+            "13:8: path: sink 'a' writes to this file already\n");
+  EXPECT_EQ(problems(kSource + "[query.q]\nsource = \"lan\"\naggregates = \"count\"\nsinks = "
+                               "[\"terminal\", \"fiel\"]\nwindow = { type = \"tumbling\", size = "
+                               "\"1 s\" }\n[sink.file]\ntype = \"file\"\npath = \"x\"\n"),
+            "7:10: sinks: no sink is named 'terminal'; valid are: file\n"
+            "7:22: sinks: no sink is named 'fiel'; did you mean 'file'?\n");
+}
+
+TEST(Refusals, QueriesWithThePlaceInsideTheText) {
+  const auto query = [](const std::string& lines) {
+    return problems(kSource + "[query.q]\nsource = \"lan\"\n" + lines);
+  };
+  const std::string window = "window = { type = \"tumbling\", size = \"1 s\" }\n";
+  EXPECT_EQ(
+      query("where = \"protocol == tcp and dst_prt == 80\"\naggregates = \"count\"\n" + window),
+      "6:30: where: format 'packet' has no field 'dst_prt'; did you mean 'dst_port'?\n");
+  EXPECT_EQ(query("where = '''\n  protocol == tcp\n  and dst_prt == 80'''\naggregates = "
+                  "\"count\"\n" +
+                  window),
+            "8:7: where: format 'packet' has no field 'dst_prt'; did you mean 'dst_port'?\n");
+  EXPECT_EQ(query("key = [\"protocol\",\n  \"src/99\"]\naggregates = \"count\"\n" + window),
+            "7:8: key: expected a prefix length from 0 to 32, found '99'\n");
+  EXPECT_EQ(query("aggregates = [\"count\", \"sum(src)\"]\n" + window),
+            "6:29: aggregates: sum: 'src' is not a number\n");
+  EXPECT_EQ(
+      query("aggregates = \"count\"\nwindow = { type = \"tumbling\", size = \"1 s\", offset = "
+            "\"1 s\" }\n"),
+      "7:54: offset: the offset 1 s must be nearer to zero than the size 1 s: windows "
+      "repeat, so a smaller one means the same\n");
+  // (65536 keys * 1.27 + 1) cells of 32 B and 40 B for each of 128 shards.
+  EXPECT_EQ(query("aggregates = \"count\"\nmemory = \"4 KiB\"\nkey = \"src\"\n" + window),
+            "7:10: memory: one window needs 3 panes of 2668512 B, 8005536 B in all; granted are 0: "
+            "allow more memory, or fewer keys (max_keys)\n");
+}
+
+TEST(Refusals, AreFoundInOneGo) {
+  const std::string text =
+      "[runtime]\nworkers = 0\nidel = \"spin\"\n"
+      "[source.lan]\ntype = \"file\"\npath = \"a\"\nmax_ahead = \"1\"\n"
+      "[query.q]\nsource = \"wan\"\naggregates = [\"cont\"]\n"
+      "[sink.x]\ntype = \"fil\"\n";
+  EXPECT_EQ(problems(text),
+            "2:11: workers: must be 1 to 64, not 0\n"
+            "3:1: [runtime] has no option 'idel'; did you mean 'idle'?\n"
+            "7:13: max_ahead: '1' has no unit; valid are: ns, us, ms, s, m, h, d\n"
+            "8:8: query 'q' has no window: add a section [query.q.window]\n"
+            "9:10: source: no source is named 'wan'; did you mean 'lan'?\n"
+            "12:8: type: cannot be 'fil'; did you mean 'file'?\n");
+}
+
+TEST(Refusals, FilesThatCannotBeRead) {
+  const Loaded loaded = load_config_file("no/such/file.conf");
+  ASSERT_EQ(loaded.problems.size(), 1u);
+  EXPECT_EQ(to_string(loaded.problems[0], loaded.config.file), "no/such/file.conf: cannot be read");
+  EXPECT_FALSE(load_config_file(TIDEWIRE_CONFIG_DIR).ok());  // a folder
+}
+
+TEST(Options, EveryDefaultIsWithinItsLimits) {
+  for (const Option& option : options()) {
+    const std::string name = std::string(option.section) + "." + std::string(option.key);
+    EXPECT_FALSE(option.why.empty()) << name;
+    EXPECT_EQ(find_option(option.section, option.key), &option) << name << " stands there twice";
+    OptionValue value;
+    std::string problem;
+    const bool required = option.fallback == kRequired;
+    if (required) {
+      EXPECT_FALSE(option.example.empty()) << name;
+    } else {
+      EXPECT_TRUE(read_option(option, option.fallback, value, problem)) << name << ": " << problem;
+    }
+    if (option.kind == OptionKind::kInteger && !required) {
+      EXPECT_TRUE(check_number(option, value.number, problem)) << name << ": " << problem;
+      EXPECT_EQ(std::to_string(value.number), option.fallback) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidewire
