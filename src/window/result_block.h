@@ -75,7 +75,9 @@ class ResultWriter {
   void begin(QueryId query, RunKind kind, EventTime place, EventTime start, EventTime end,
              uint16_t flags, uint32_t row_words) {
     if (block_ && (block_->query != query || block_->row_words != row_words)) close();
-    head_ = Run{place, start, end, 0, kind, 0, flags};
+    const Run head{place, start, end, 0, kind, 0, flags};
+    if (block_ && std::memcmp(&head, &head_, sizeof(Run)) == 0) return;
+    head_ = head;
     query_ = query;
     row_words_ = row_words;
     if (!block_ || block_->used + sizeof(Run) + row_words * 8 > ResultBlock::kBytes) open();
@@ -93,6 +95,30 @@ class ResultWriter {
     ++block_->rows;
     ++reinterpret_cast<Run*>(block_->bytes.data() + run_)->rows;
     return at;
+  }
+  // Places for several rows that stand side by side: at least one, as many as the open block holds.
+  // took() says how many were filled. Same promise about room as for row().
+  struct Space {
+    int64_t* at;
+    uint32_t rows;
+  };
+  Space space() {
+    if (block_->used + row_words_ * 8 > ResultBlock::kBytes) {
+      close();
+      open();
+      start_run();
+    }
+    return {reinterpret_cast<int64_t*>(block_->bytes.data() + block_->used),
+            (ResultBlock::kBytes - block_->used) / (row_words_ * 8)};
+  }
+  void took(uint32_t rows) {
+    block_->used += rows * row_words_ * 8;
+    block_->rows += rows;
+    reinterpret_cast<Run*>(block_->bytes.data() + run_)->rows += rows;
+  }
+  // Rows of one new run that surely fit `blocks` free blocks.
+  static uint32_t rows_in(uint32_t blocks, uint32_t row_words) {
+    return blocks * static_cast<uint32_t>((ResultBlock::kBytes - sizeof(Run)) / (row_words * 8));
   }
   // How many blocks `rows` rows in one new run may take at most, for room_for.
   static uint32_t blocks_for(uint64_t rows, uint32_t row_words) {

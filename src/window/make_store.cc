@@ -1,0 +1,37 @@
+// The closed set of stores, chosen once a query at start.
+#include "window/pane_store.h"
+#include "window/reserve.h"
+#include "window/session_store.h"
+#include "window/store.h"
+
+namespace tidewire {
+namespace {
+
+std::unique_ptr<WindowStore> make(const Plan& plan, ShardRange shards, Reserve& reserve) {
+  const bool stats = plan.cell == CellKind::kStats;
+  switch (plan.window.kind) {
+    case WindowKind::kTumbling:
+    case WindowKind::kSliding:
+      return stats ? make_pane_store_stats(plan, shards, reserve)
+                   : make_pane_store_wide(plan, shards, reserve);
+    case WindowKind::kSession:
+      return stats ? make_session_store_stats(plan, shards, reserve)
+                   : make_session_store_wide(plan, shards, reserve);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<WindowStore> make_store(const Plan& plan, ShardRange shards, Arena& arena) {
+  Reserve reserve(&arena, plan.name);
+  return make(plan, shards, reserve);
+}
+
+std::vector<ArenaTerm> store_memory(const Plan& plan, ShardRange shards) {
+  Reserve reserve(nullptr, plan.name);
+  make(plan, shards, reserve);
+  return reserve.terms();
+}
+
+}  // namespace tidewire

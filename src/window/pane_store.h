@@ -1,0 +1,149 @@
+// Tumbling, sliding and gapped windows of one query on one worker.
+//
+//   pane   gcd(size, slide) of event time, found by number: a far-ahead row is one pane, and
+//          nothing ever steps through empty ones
+//   chunk  the cells of one (pane, shard), indexed by key id, taken from one pool when the first
+//   row
+//          comes and given back clean when the pane's last window has fired
+//   window the sum of its panes, computed when it fires, shard by shard
+//
+// Rows (core.md rule 4; lateness is 0): with S the row's stamp,
+//   natural    S < first fire point after its time     combined at once, in add()
+//   deferred   else S < end of its last window         applied by fire(), at its place
+//   late       else
+//   no window  between windows and time >= S; older ones are late
+// Fire points and deferred rows are one timeline with a cursor (point, shard, rank): fire() may
+// stop anywhere, add() never touches a pane whose first fire point has been reached (I2).
+//
+// A full pool (rule 9): no id left: the row goes to its pane's overflow cell; no pane or deferred
+// slot left: the row is counted and its windows are flagged through a bounded list.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "window/cell.h"
+#include "window/deferred.h"
+#include "window/dictionary.h"
+#include "window/flagged.h"
+#include "window/geometry.h"
+#include "window/reserve.h"
+#include "window/store.h"
+
+namespace tidewire {
+
+template <uint32_t W, class Cells>
+class PaneStore final : public WindowStore {
+ public:
+  PaneStore(const Plan& plan, ShardRange range, Reserve& reserve);
+
+  void add(const Rows& rows) override;
+  uint32_t fire(EventTime frontier, EventTime until, uint32_t budget, ResultWriter& out) override;
+  std::optional<EventTime> next(EventTime frontier) const override;
+  StoreCounts counts() const override;
+  StoreUse use() const override;
+
+ private:
+  struct Pane {
+    int64_t start;
+    int64_t natural_until;  // its first fire point
+    int64_t last_end;       // its last
+    int64_t** chunk;        // [shard]; null: no row yet
+    int64_t* overflow;      // one cell
+
+    bool holds(int64_t time, int64_t width) const {
+      return time >= start && static_cast<uint64_t>(time) - static_cast<uint64_t>(start) <
+                                  static_cast<uint64_t>(width);
+    }
+  };
+  static constexpr int64_t kNever = INT64_MAX;
+  static constexpr uint32_t kNoId = UINT32_MAX;
+
+  // Writing.
+  bool in_one_pane(const Rows& rows) const {
+    return rows.min_time.ns >= newest_->start && newest_->holds(rows.max_time.ns, width_) &&
+           rows.max_stamp.ns < newest_->natural_until;
+  }
+  bool in_two_panes(const Rows& rows);
+  void add_mixed(const Rows& rows);
+  Pane* place_odd(const Rows& rows, uint32_t row);
+  void defer_or_drop(const Rows& rows, uint32_t row, int64_t last_end);
+  template <class At, class PaneOf>
+  void combine(const Rows& rows, uint32_t count, At at, PaneOf pane);
+  int64_t* locate(const Rows& rows, uint32_t row, uint64_t line, Pane& pane);
+  void settle(const Rows& rows, uint32_t row, uint64_t line, Pane& pane);
+  Pane* find_pane(int64_t start) const;
+  Pane* open_pane(int64_t start);
+  void remember(Pane* pane);
+  void check_invariants(const Rows& rows) const;
+
+  // Firing.
+  struct Window {  // the point being fired
+    int64_t end = 0;
+    uint32_t first = 0, last = 0;  // its panes in open_
+    uint16_t flags = 0;
+    bool busy = false;
+    uint32_t shard = 0, rank = 0, ranks = 0;  // rank > 0: the shard is half written
+  };
+  uint32_t fire_slice(uint32_t budget, ResultWriter& out);
+  void begin_window();
+  bool emit_shard(ResultWriter& out, uint32_t& used);
+  const int64_t* sum_of_chunks(uint32_t shard, uint32_t parts);
+  bool emit_overflow(ResultWriter& out);
+  void write_key(int64_t* row, uint32_t shard, uint32_t id) const;
+  void close_chunks(uint32_t shard, uint32_t& used);
+  void finish_window();
+  void apply(const SingleRow& row);
+  uint32_t forget_keys(int64_t place, uint32_t budget);
+  bool alive(uint32_t shard, uint32_t id) const;
+  void recycle(uint32_t shard);
+
+  QueryId query_;
+  Geometry geometry_;
+  int64_t width_;
+  Cells cells_;
+  Dictionary<W> keys_;
+  Deferred deferred_;
+  FlaggedIntervals flagged_;
+  StoreCounts counts_;
+  uint32_t row_words_;
+
+  std::span<Pane> panes_;
+  std::span<Pane*> open_;   // by start; the first open_count_
+  std::span<Pane*> spare_;  // the first spare_count_
+  std::span<int64_t*> free_chunks_;
+  std::span<const int64_t*> part_;  // chunks of the shard being summed
+  std::span<int64_t> sum_;          // one chunk
+  int64_t* trash_ = nullptr;        // a cell for rows that are settled after their batch
+  uint32_t open_count_ = 0, spare_count_ = 0;
+  size_t free_chunk_count_ = 0;
+
+  Pane none_{};
+  Pane* newest_ = &none_;  // the two panes used last; whole batches fall into the first
+  Pane* previous_ = &none_;
+  int64_t next_point_ = kNever;
+  int64_t fired_ = INT64_MIN;    // every point up to here has fired
+  int64_t emptied_ = INT64_MIN;  // the point at which the last open pane went
+  uint32_t forget_at_ = 0;
+  int64_t frontier_ = INT64_MIN;  // what fire() was last told
+  Window window_;
+
+  // One batch on its way.
+  std::array<uint64_t, kBatchMax> line_;
+  std::array<int64_t*, kBatchMax> cell_;
+  std::array<uint32_t, kBatchMax> id_;
+  alignas(32) std::array<Pane*, kBatchMax + 4> pane_;
+  alignas(32) std::array<int64_t, kBatchMax + 4> fits_;
+  std::array<uint8_t, kBatchMax + 1> good_, odd_, missed_;
+};
+
+// Instantiated for W in {0, 1, 2, 4} in pane_store_stats.cc and pane_store_wide.cc.
+std::unique_ptr<WindowStore> make_pane_store_stats(const Plan& plan, ShardRange range,
+                                                   Reserve& reserve);
+std::unique_ptr<WindowStore> make_pane_store_wide(const Plan& plan, ShardRange range,
+                                                  Reserve& reserve);
+
+}  // namespace tidewire

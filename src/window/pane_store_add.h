@@ -1,0 +1,299 @@
+// PaneStore, the writing side: rows to cells. A batch goes through three stages so that its cache
+// misses overlap: key line, cell, combine. None of them branches on data: what is not in its line
+// or has no chunk yet is listed and looked up in full afterwards. Included by the files that
+// instantiate PaneStore.
+#pragma once
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "window/pane_store.h"
+
+namespace tidewire {
+
+template <uint32_t W, class Cells>
+PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& reserve)
+    : query_(plan.id),
+      geometry_(plan.window),
+      width_(geometry_.width()),
+      cells_(plan),
+      keys_(plan, range, reserve),
+      deferred_(plan, reserve),
+      row_words_(1 + W + cells_.words()) {
+  CHECK(plan.max_panes > 0 && plan.max_panes < (uint64_t{1} << 31));
+  const size_t chunks = plan.max_panes * keys_.shards();
+  const size_t chunk_words = size_t{keys_.capacity()} * cells_.words();
+  panes_ = reserve.take<Pane>(plan.max_panes, "panes");
+  open_ = reserve.take<Pane*>(plan.max_panes, "panes");
+  spare_ = reserve.take<Pane*>(plan.max_panes, "panes");
+  part_ = reserve.take<const int64_t*>(plan.max_panes, "panes");
+  free_chunks_ = reserve.take<int64_t*>(chunks, "panes");
+  sum_ = reserve.take<int64_t>(chunk_words, "panes");
+  const auto tables = reserve.take<int64_t*>(chunks, "panes");
+  const auto overflow = reserve.take<int64_t>((plan.max_panes + 1) * cells_.words(), "panes");
+  const auto memory = reserve.take<int64_t>(chunks * chunk_words, "panes");
+  cells_.clear(overflow.data(), overflow.size() / cells_.words());
+  cells_.clear(memory.data(), memory.size() / cells_.words());
+  for (size_t at = memory.size(); at > 0; at -= chunk_words)
+    free_chunks_[free_chunk_count_++] = &memory[at - chunk_words];
+  for (Pane& pane : panes_) {
+    const size_t i = static_cast<size_t>(&pane - panes_.data());
+    pane.chunk = &tables[i * keys_.shards()];
+    pane.overflow = &overflow[i * cells_.words()];
+    spare_[spare_count_++] = &pane;
+  }
+  if (!overflow.empty()) trash_ = &overflow[plan.max_panes * cells_.words()];
+  none_.start = INT64_MAX;  // holds no row: no time is that late, no stamp that early
+  none_.natural_until = none_.last_end = INT64_MIN;
+}
+
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::add(const Rows& rows) {
+  if (rows.count == 0) return;
+  check_invariants(rows);
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    line_[i] = keys_.line_of(rows.hash[i]);
+    keys_.prefetch(line_[i]);
+  }
+  if (!in_one_pane(rows)) [[unlikely]]
+    return add_mixed(rows);
+  Pane* const pane = newest_;
+  DCHECK(pane->natural_until > fired_);  // I2
+  combine(
+      rows, rows.count, [](uint32_t i) { return i; }, [pane](uint32_t) { return pane; });
+}
+
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::add_mixed(const Rows& rows) {
+  if (in_two_panes(rows)) {
+    combine(
+        rows, rows.count, [](uint32_t i) { return i; }, [this](uint32_t j) { return pane_[j]; });
+    return;
+  }
+  uint32_t good = 0, odd = 0;
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    good_[good] = odd_[odd] = static_cast<uint8_t>(i);
+    pane_[good] = pane_[i];
+    good += static_cast<uint32_t>(fits_[i] & 1);
+    odd += static_cast<uint32_t>(~fits_[i] & 1);
+  }
+  for (uint32_t k = 0; k < odd; ++k)
+    if (Pane* pane = place_odd(rows, odd_[k])) {
+      good_[good] = odd_[k];
+      pane_[good++] = pane;
+    }
+  if (previous_ != &none_ && previous_->start > newest_->start) std::swap(newest_, previous_);
+  for (uint32_t j = 0; j < good; ++j) DCHECK(pane_[j]->natural_until > fired_);  // I2
+  combine(
+      rows, good, [this](uint32_t j) { return uint32_t{good_[j]}; },
+      [this](uint32_t j) { return pane_[j]; });
+}
+
+// Is every row natural and in one of the two panes used last? Four rows at a time: as a plain loop
+// it branches, which costs 4 ns a row where two panes alternate.
+template <uint32_t W, class Cells>
+bool PaneStore<W, Cells>::in_two_panes(const Rows& rows) {
+  const auto all = [](int64_t x) { return _mm256_set1_epi64x(x); };
+  struct Bounds {
+    __m256i before, after, until, pane;
+  };
+  const auto bounds = [&](Pane* p) {  // start is no time's edge, or INT64_MAX in none_
+    const int64_t end = p == &none_ ? INT64_MIN : p->start + width_;
+    return Bounds{all(p->start - 1), all(end), all(p->natural_until),
+                  all(static_cast<int64_t>(reinterpret_cast<intptr_t>(p)))};
+  };
+  const Bounds a = bounds(newest_), b = bounds(previous_);
+  const auto holds = [](const Bounds& p, __m256i time, __m256i stamp) {
+    return _mm256_and_si256(
+        _mm256_and_si256(_mm256_cmpgt_epi64(time, p.before), _mm256_cmpgt_epi64(p.after, time)),
+        _mm256_cmpgt_epi64(p.until, stamp));
+  };
+  __m256i every = all(-1);
+  const auto four = [&](__m256i time, __m256i stamp, uint32_t i) {
+    const __m256i in_a = holds(a, time, stamp), in_b = holds(b, time, stamp);
+    const __m256i fits = _mm256_or_si256(in_a, in_b);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(&fits_[i]), fits);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(&pane_[i]),
+                       _mm256_blendv_epi8(a.pane, b.pane, in_b));
+    return fits;
+  };
+  const auto load = [](const EventTime* at) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+  };
+  uint32_t i = 0;
+  for (; i + 4 <= rows.count; i += 4)
+    every = _mm256_and_si256(every, four(load(rows.time + i), load(rows.stamp + i), i));
+  if (i < rows.count) {  // the last few, filled up with the last row
+    alignas(32) int64_t time[4], stamp[4];
+    for (uint32_t k = 0; k < 4; ++k) {
+      const uint32_t row = std::min(i + k, rows.count - 1);
+      time[k] = rows.time[row].ns;
+      stamp[k] = rows.stamp[row].ns;
+    }
+    const auto full = [](const int64_t* at) {
+      return _mm256_load_si256(reinterpret_cast<const __m256i*>(at));
+    };
+    every = _mm256_and_si256(every, four(full(time), full(stamp), i));
+  }
+  return _mm256_movemask_epi8(every) == -1;
+}
+
+// A row that is not natural in one of the two panes used last. Null: it has been dealt with.
+template <uint32_t W, class Cells>
+typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::place_odd(const Rows& rows, uint32_t row) {
+  const int64_t time = rows.time[row].ns, stamp = rows.stamp[row].ns;
+  for (Pane* pane : {newest_, previous_})
+    if (pane->holds(time, width_)) {
+      if (stamp < pane->natural_until) return pane;
+      defer_or_drop(rows, row, pane->last_end);
+      return nullptr;
+    }
+  const int64_t last_end = geometry_.last_end(time);
+  if (last_end <= time) {
+    ++(time < stamp ? counts_.late : counts_.no_window);
+    return nullptr;
+  }
+  if (stamp >= geometry_.first_end(time)) {
+    defer_or_drop(rows, row, last_end);
+    return nullptr;
+  }
+  const int64_t start = geometry_.pane_start(time);
+  Pane* pane = find_pane(start);
+  if (!pane) pane = open_pane(start);
+  if (!pane) {
+    ++counts_.overflow;
+    flagged_.add(geometry_.first_end(time), last_end);
+    return nullptr;
+  }
+  remember(pane);
+  return pane;
+}
+
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::defer_or_drop(const Rows& rows, uint32_t row, int64_t last_end) {
+  if (rows.stamp[row].ns >= last_end) {
+    ++counts_.late;
+  } else if (!deferred_.push(rows, row)) {
+    ++counts_.overflow;
+    flagged_.add(geometry_.first_end(rows.stamp[row].ns), last_end);
+  }
+}
+
+template <uint32_t W, class Cells>
+template <class At, class PaneOf>
+void PaneStore<W, Cells>::combine(const Rows& rows, uint32_t count, At at, PaneOf pane) {
+  const uint32_t words = cells_.words();
+  uint32_t missed = 0;
+  for (uint32_t j = 0; j < count; ++j) {
+    const uint32_t row = at(j);
+    const auto match = keys_.match(rows, row, line_[row]);
+    int64_t* const chunk = pane(j)->chunk[keys_.shard_of(rows.hash[row])];
+    // As an integer: the chunk may be null and the id of a miss is no id.
+    const uintptr_t cell = reinterpret_cast<uintptr_t>(chunk) + uint64_t{match.id} * words * 8;
+    cell_[j] = reinterpret_cast<int64_t*>(cell);
+    __builtin_prefetch(cell_[j], 1, 3);
+    if (words > 8) __builtin_prefetch(cell_[j] + 8, 1, 3);
+    if constexpr (!Dictionary<W>::kExact) {
+      id_[j] = match.found ? match.id : kNoId;
+      __builtin_prefetch(keys_.key(keys_.shard_of(rows.hash[row]), match.id), 0, 3);
+    }
+    missed_[missed] = static_cast<uint8_t>(j);
+    missed += static_cast<uint32_t>(!match.found | (chunk == nullptr));
+  }
+  if constexpr (!Dictionary<W>::kExact) {
+    missed = 0;
+    for (uint32_t j = 0; j < count; ++j) {
+      const uint32_t row = at(j), shard = keys_.shard_of(rows.hash[row]);
+      const bool same = id_[j] != kNoId && keys_.confirm(shard, id_[j], rows, row);
+      missed_[missed] = static_cast<uint8_t>(j);
+      missed += static_cast<uint32_t>(!same | (pane(j)->chunk[shard] == nullptr));
+    }
+  }
+  for (uint32_t k = 0; k < missed; ++k) keys_.prefetch(line_[at(missed_[k])] + 1);
+  uint32_t refused = 0;
+  for (uint32_t k = 0; k < missed; ++k) {
+    const uint32_t j = missed_[k], row = at(j);
+    cell_[j] = locate(rows, row, line_[row], *pane(j));
+    if (cell_[j]) continue;
+    cell_[j] = trash_;
+    missed_[refused++] = static_cast<uint8_t>(j);
+  }
+  cells_.add_all(cell_.data(), rows, count, at);
+  counts_.natural += count - refused;
+  for (uint32_t k = 0; k < refused; ++k) {
+    const uint32_t row = at(missed_[k]);
+    settle(rows, row, line_[row], *pane(missed_[k]));
+  }
+}
+
+// Null: the shard is full.
+template <uint32_t W, class Cells>
+int64_t* PaneStore<W, Cells>::locate(const Rows& rows, uint32_t row, uint64_t line, Pane& pane) {
+  const uint32_t shard = keys_.shard_of(rows.hash[row]);
+  const uint32_t id = keys_.find(rows, row, line);
+  if (id == Dictionary<W>::kNone) return nullptr;
+  int64_t*& chunk = pane.chunk[shard];
+  if (!chunk) {
+    DCHECK(free_chunk_count_ > 0);  // one for each (pane, shard)
+    chunk = free_chunks_[--free_chunk_count_];
+  }
+  return chunk + size_t{id} * cells_.words();
+}
+
+// A row whose shard was full. Its batch is combined by now, so that every id in use has a cell in
+// use, and ids may be recycled; not while the cursor stands inside this shard.
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::settle(const Rows& rows, uint32_t row, uint64_t line, Pane& pane) {
+  const uint32_t shard = keys_.shard_of(rows.hash[row]);
+  const bool half_written = window_.busy && window_.rank > 0 && window_.shard == shard;
+  if (keys_.may_recycle(shard) && !half_written) recycle(shard);
+  int64_t* cell = locate(rows, row, line, pane);
+  ++(cell ? counts_.natural : counts_.overflow);
+  cells_.add(cell ? cell : pane.overflow, rows, row);
+}
+
+template <uint32_t W, class Cells>
+typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::find_pane(int64_t start) const {
+  const auto open = open_.first(open_count_);
+  const auto at = std::lower_bound(open.begin(), open.end(), start,
+                                   [](const Pane* p, int64_t s) { return p->start < s; });
+  return at != open.end() && (*at)->start == start ? *at : nullptr;
+}
+
+// Null: no pane is free.
+template <uint32_t W, class Cells>
+typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::open_pane(int64_t start) {
+  if (spare_count_ == 0) return nullptr;
+  Pane* const pane = spare_[--spare_count_];
+  pane->start = start;
+  pane->natural_until = geometry_.first_end(start);
+  pane->last_end = geometry_.last_end(start);
+  uint32_t at = open_count_++;
+  for (; at > 0 && open_[at - 1]->start > start; --at) open_[at] = open_[at - 1];
+  open_[at] = pane;
+  DCHECK(!window_.busy || at >= window_.last);
+  next_point_ = std::min(next_point_, std::max(pane->natural_until, geometry_.first_end(fired_)));
+  return pane;
+}
+
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::remember(Pane* pane) {
+  if (pane == newest_ || pane == previous_) return;
+  previous_ = newest_;
+  newest_ = pane;
+}
+
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::check_invariants([[maybe_unused]] const Rows& rows) const {
+#ifdef TIDEWIRE_DEBUG_CHECKS
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    CHECK(rows.stamp[i].ns >= frontier_);  // I1
+    CHECK(rows.time[i] >= rows.min_time && rows.time[i] <= rows.max_time);
+    CHECK(rows.stamp[i] <= rows.max_stamp);
+  }
+#endif
+}
+
+}  // namespace tidewire
