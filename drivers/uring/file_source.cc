@@ -41,6 +41,12 @@ absl::Status cannot(const std::string& path, int error) {
   return absl::InvalidArgumentError(message);
 }
 
+// pread and decompression have one block, read when the last one is done with.
+uint64_t block_memory(const FileSourceOptions& options) {
+  const uint64_t blocks = options.reader == Reader::kUring ? options.depth + 2 : 1;
+  return blocks * options.block_bytes;
+}
+
 bool is_capture(FileKind kind) { return kind == FileKind::kPcap || kind == FileKind::kPcapng; }
 
 class FileDescriptor {
@@ -71,6 +77,10 @@ FileSource::FileSource(const FileSourceOptions& options, std::span<std::byte> bl
       feed_(blocks, options.block_bytes, options.depth),
       framer_(spill) {}
 
+uint64_t FileSource::memory(const FileSourceOptions& options) {
+  return block_memory(options) + CaptureFramer::kSpillBytes;
+}
+
 FileSource::~FileSource() {
   ring_.reset();
   if (fd_ >= 0) close(fd_);
@@ -99,11 +109,9 @@ absl::StatusOr<std::unique_ptr<FileSource>> FileSource::open(std::vector<std::st
   std::unique_ptr<Arena> own;
   if (!options.arena) own = std::make_unique<Arena>(ArenaOptions{.fault_in = false});
   Arena& arena = options.arena ? *options.arena : *own;
-  // pread and decompression have one block, read when the last one is done with.
-  const uint64_t blocks = by_ring ? options.depth + 2 : 1;
   std::unique_ptr<FileSource> source;
   try {
-    const auto memory = arena.take_bytes(blocks * options.block_bytes, 4096, "file blocks");
+    const auto memory = arena.take_bytes(block_memory(options), 4096, "file blocks");
     const auto spill = arena.take_bytes(CaptureFramer::kSpillBytes, 64, "straddling record");
     source.reset(new FileSource(options, memory, spill));
   } catch (const std::bad_alloc&) {

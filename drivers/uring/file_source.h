@@ -51,6 +51,8 @@ class FileSource final : public Source {
   // The message of an error names the file, the cause and what may be done.
   static absl::StatusOr<std::unique_ptr<FileSource>> open(std::vector<std::string> paths,
                                                           const FileSourceOptions& options);
+  // Bytes that open() takes from the arena.
+  static uint64_t memory(const FileSourceOptions& options);
   ~FileSource() override;
 
   Received receive(Burst& burst) override;
