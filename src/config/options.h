@@ -54,10 +54,28 @@ struct Option {
   void (*set)(OptionTarget&, const OptionValue&);
   // Null, or what is wrong with a value that the limits allow (null: nothing).
   const char* (*check)(const OptionValue&) = nullptr;
+
+  // The table's way to add what few entries have.
+  constexpr Option when(std::string_view other) const {
+    Option changed = *this;
+    changed.only = other;
+    return changed;
+  }
+  constexpr Option shown(std::string_view value) const {
+    Option changed = *this;
+    changed.example = value;
+    return changed;
+  }
+  constexpr Option checked(const char* (*test)(const OptionValue&)) const {
+    Option changed = *this;
+    changed.check = test;
+    return changed;
+  }
 };
 
 inline constexpr std::string_view kRequired = "\x01";
 inline constexpr int64_t kNeverAllowed = INT64_MAX;
+inline constexpr int64_t kNoLimit = INT64_MAX - 1;
 
 std::span<const Option> options();
 const Option* find_option(std::string_view section, std::string_view key);
