@@ -178,6 +178,10 @@ void Pipeline::Impl::advance() {
     horizon = std::min(horizon, query.frontier);
   }
   if (queries.empty()) horizon = exchange.frontier();
+  // A worker whose own lanes have ended may be asked for a floor by the others: the very end is for
+  // all, so that nobody stops turning before.
+  if (exchange.frontier() != EventTime::end_of_time())
+    horizon = std::min(horizon, EventTime{INT64_MAX - 1});
 }
 
 // Results leave in the order of their places, so the queries share one timeline, earliest place

@@ -67,7 +67,9 @@ class Pipeline {
   const Lane& lane(LaneId id) const;
   LaneCounts& lane_counts(LaneId id);  // the parser of the lane counts into it
   EventTime frontier() const;          // G as this worker knows it
-  EventTime fired() const;  // place up to which all its queries have run; end_of_time(): all is out
+  // Place up to which all its queries have run. end_of_time(): every lane of every worker has ended
+  // and all is out.
+  EventTime fired() const;
   bool at_rest()
       const;  // nothing waits in the incoming rings, nothing is due, nobody is being woken
   uint64_t rows_sent() const;   // rows put into rings by this worker, and
