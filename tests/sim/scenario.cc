@@ -1,0 +1,280 @@
+#include "scenario.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <tuple>
+
+namespace tidewire::sim {
+namespace {
+
+template <class T>
+T one_of(Rng& rng, std::initializer_list<T> all) {
+  return *(all.begin() + rng.below(all.size()));
+}
+
+std::vector<Step> random_lane(Rng& rng, uint16_t lane, const LaneOptions& options, uint32_t events,
+                              int64_t base) {
+  std::vector<Step> steps;
+  std::vector<int64_t> offset;
+  for (uint32_t p = 0; p < options.max_partitions; ++p)
+    offset.push_back(one_of<int64_t>(rng, {0, 0, 3, 12, 40}));
+  int64_t arrival = base + static_cast<int64_t>(rng.below(10));
+  for (uint32_t i = 0; i < events; ++i) {
+    arrival += one_of<int64_t>(rng, {0, 1, 1, 2, 3, 12});
+    Step s;
+    if (rng.one_in(40)) {
+      s.is_punctuation = true;
+      s.punctuation = {
+          .lane = LaneId{lane},
+          .watermark = {arrival - static_cast<int64_t>(rng.below(20))},
+          .why = one_of(rng, {Punctuation::Why::kCaughtUp, Punctuation::Why::kStraggler,
+                              Punctuation::Why::kOperator})};
+      steps.push_back(s);
+    }
+    s = {};
+    s.partition = static_cast<uint32_t>(rng.below(options.max_partitions));
+    s.arrival = {arrival};
+    s.time = {arrival - offset[s.partition] - one_of<int64_t>(rng, {0, 0, 0, 1, 2, 3, 5, 8})};
+    if (rng.one_in(100)) s.time.ns += 200;
+    s.column[kKeyA] = static_cast<int64_t>(rng.below(3));
+    s.column[kKeyB] = static_cast<int64_t>(rng.below(2)) - 1;
+    s.column[kValue] = static_cast<int64_t>(rng.below(1000)) - 300;
+    s.column[kLaneNumber] = lane;
+    s.column[kFilter] = static_cast<int64_t>(rng.below(4));
+    steps.push_back(s);
+  }
+  return steps;
+}
+
+WindowShape random_window(Rng& rng) {
+  using Kind = WindowKind;
+  switch (rng.below(6)) {
+    case 0:
+      return {.kind = Kind::kTumbling, .size = {5}, .slide = {5}, .offset = {}, .gap = {}};
+    case 1:
+      return {.kind = Kind::kTumbling, .size = {30}, .slide = {30}, .offset = {-7}, .gap = {}};
+    case 2:
+      return {.kind = Kind::kSliding, .size = {6}, .slide = {2}, .offset = {1}, .gap = {}};
+    case 3:
+      return {.kind = Kind::kSliding, .size = {7}, .slide = {3}, .offset = {}, .gap = {}};
+    case 4:  // with gaps between the windows
+      return {.kind = Kind::kSliding, .size = {2}, .slide = {5}, .offset = {}, .gap = {}};
+    default:
+      return {.kind = Kind::kSession, .size = {}, .slide = {}, .offset = {}, .gap = {3}};
+  }
+}
+
+Plan random_plan(Rng& rng, uint16_t id, const ScenarioShape& shape) {
+  Plan plan;
+  plan.id = QueryId{id};
+  plan.name = "q" + std::to_string(id);
+  plan.window = random_window(rng);
+  const bool some = rng.one_in(3);
+  for (uint16_t l = 0; l < shape.lanes; ++l)
+    if (!some || rng.one_in(2)) plan.lanes.push_back(LaneId{l});
+  if (plan.lanes.empty()) plan.lanes.push_back(LaneId{0});
+  if (rng.one_in(3)) {
+    plan.where.push_back({.op = PredicateStep::Op::kRange, .column = kFilter, .low = 1, .high = 9});
+  }
+  plan.key_words = one_of(rng, {0u, 1u, 2u, 4u});
+  if (plan.key_words > 0) plan.key.push_back({.column = kKeyA});
+  if (plan.key_words > 1) plan.key.push_back({.column = kKeyB});
+  if (plan.key_words > 0 && rng.one_in(3)) {  // the lane determines the key
+    plan.key.back().column = kLaneNumber;
+    plan.placement = Placement::kLocal;
+  }
+  plan.values = {kValue};
+  plan.cell = CellKind::kStats;
+  plan.cell_words = 4;
+  plan.shards = one_of(rng, {1u, 2u, 8u});
+  plan.max_keys = 64;
+  // Lanes are read in any order, so all rows of all lanes may be open at once. A lane moves by 19 /
+  // 6 ns an event on average, and a pane is 1 ns wide at least.
+  plan.max_panes = 300 + 5 * shape.events;
+  plan.max_deferred = uint64_t{shape.lanes} * shape.events;
+  plan.max_sessions =
+      plan.window.kind == WindowKind::kSession ? uint64_t{shape.lanes} * shape.events : 0;
+  return plan;
+}
+
+// ---- rule 3
+struct Row {
+  EventTime stamp;
+  uint32_t lane;
+  uint64_t ordinal;
+  int64_t time, value;
+  auto order() const { return std::tuple(stamp, lane, ordinal); }
+};
+using Key = std::array<int64_t, kMaxKeyWords>;
+
+uint64_t hash_of(const Plan& plan, const Key& key) {
+  switch (plan.key_words) {
+    case 0:
+      return 0;
+    case 1:
+      return hash_words<1>(key.data(), plan.seed);
+    case 2:
+      return hash_words<2>(key.data(), plan.seed);
+    default:
+      return hash_words<4>(key.data(), plan.seed);
+  }
+}
+
+void join(Result& r, const Row& row) {
+  r.min = r.count ? std::min(r.min, row.value) : row.value;
+  r.max = r.count ? std::max(r.max, row.value) : row.value;
+  r.sum += row.value;
+  ++r.count;
+}
+
+void aligned(const Plan& plan, const Result& blank, const std::vector<Row>& rows, Answer& answer) {
+  std::map<int64_t, Result> windows;  // by end
+  const int64_t size = plan.window.size.ns, slide = plan.window.slide.ns,
+                offset = plan.window.offset.ns;
+  for (const Row& row : rows) {
+    bool any = false, accepted = false;
+    for (int64_t start = floor_div(row.time - offset, slide) * slide + offset;
+         start > row.time - size; start -= slide) {
+      any = true;
+      if (row.stamp.ns >= start + size) continue;
+      accepted = true;
+      Result& r = windows.try_emplace(start + size, blank).first->second;
+      r.place = r.end = start + size;
+      r.start = start;
+      join(r, row);
+    }
+    QueryAccount& account = answer.queries[index_of(plan.id)];
+    if (accepted) continue;
+    ++(any || row.time < row.stamp.ns ? account.late : account.no_window);
+  }
+  for (const auto& [end, r] : windows) answer.results.push_back(r);
+}
+
+void session(const Plan& plan, const Result& blank, const std::vector<Row>& rows, Answer& answer) {
+  std::vector<Result> open;
+  const auto fire = [&](int64_t watermark) {
+    std::erase_if(open, [&](Result& r) {
+      if (r.end > watermark) return false;
+      r.place = r.end;
+      answer.results.push_back(r);
+      return true;
+    });
+  };
+  for (const Row& row : rows) {
+    fire(row.stamp.ns);
+    Result merged = blank;
+    merged.start = row.time;
+    merged.end = row.time + plan.window.gap.ns;
+    join(merged, row);
+    std::vector<Result> rest;
+    for (const Result& r : open) {
+      if (r.start > merged.end || r.end < merged.start) {
+        rest.push_back(r);
+        continue;
+      }
+      merged.start = std::min(merged.start, r.start);
+      merged.end = std::max(merged.end, r.end);
+      merged.min = std::min(merged.min, r.min);
+      merged.max = std::max(merged.max, r.max);
+      merged.sum += r.sum;
+      merged.count += r.count;
+    }
+    if (merged.end <= row.stamp.ns) {
+      ++answer.queries[index_of(plan.id)].late;
+      continue;
+    }
+    rest.push_back(merged);
+    open = rest;
+  }
+  fire(INT64_MAX);
+}
+
+std::vector<std::vector<EventTime>> stamps_of(const Scenario& scenario,
+                                              const Sequences& sequences) {
+  std::vector<std::vector<EventTime>> all;
+  auto batch = std::make_unique<EventBatch>();
+  for (size_t l = 0; l < sequences.size(); ++l) {
+    std::vector<PartitionTracker> trackers(scenario.lanes[l].max_partitions);
+    Lane lane(scenario.lanes[l], trackers);
+    LaneCounts counts;
+    std::vector<EventTime>& stamps = all.emplace_back();
+    for (const Step& s : sequences[l]) {
+      if (s.is_punctuation) {
+        lane.punctuate(s.punctuation);
+        continue;
+      }
+      batch->count = 1;
+      batch->time[0] = s.time;
+      batch->arrival[0] = s.arrival;
+      batch->partition[0] = PartitionId{s.partition};
+      lane.stamp(*batch, counts);
+      stamps.push_back(batch->stamp[0]);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Scenario random_scenario(Rng& rng, ScenarioShape shape) {
+  Scenario scenario;
+  const auto base = one_of<int64_t>(rng, {0, -200, 1'700'000'000'000'000'000});
+  const auto by = rng.one_in(2) ? LatenessBy::kPartition : LatenessBy::kLane;
+  for (uint32_t l = 0; l < shape.lanes; ++l) {
+    scenario.lanes.push_back({.bound = {3},
+                              .idle_after = {rng.one_in(2) ? 9 : INT64_MAX},
+                              .max_ahead = {60},
+                              .max_behind = {rng.one_in(2) ? 25 : INT64_MAX},
+                              .lateness_by = by,
+                              .max_partitions = one_of(rng, {1u, 1u, 2u, 3u})});
+    scenario.input.push_back(
+        random_lane(rng, static_cast<uint16_t>(l), scenario.lanes.back(), shape.events, base));
+  }
+  const uint64_t plans = 1 + rng.below(3);
+  for (uint16_t q = 0; q < plans; ++q) scenario.plans.push_back(random_plan(rng, q, shape));
+  return scenario;
+}
+
+Answer right_answer(const Scenario& scenario, const Sequences& sequences) {
+  Answer answer;
+  answer.queries.resize(scenario.plans.size());
+  const auto stamps = stamps_of(scenario, sequences);
+  for (const Plan& plan : scenario.plans) {
+    QueryAccount& account = answer.queries[index_of(plan.id)];
+    std::map<Key, std::vector<Row>> keys;
+    for (const LaneId id : plan.lanes) {
+      const uint32_t lane = index_of(id);
+      uint64_t ordinal = 0;
+      for (const Step& s : sequences[lane]) {
+        if (s.is_punctuation) continue;
+        const uint64_t at = ordinal++;
+        ++account.passed_on;
+        if (!plan.where.empty() && s.column[kFilter] < plan.where[0].low) {
+          ++account.filtered;
+          continue;
+        }
+        Key key{};
+        for (size_t w = 0; w < plan.key.size(); ++w) key[w] = s.column[plan.key[w].column];
+        keys[key].push_back({stamps[lane][at], lane, at, s.time.ns, s.column[kValue]});
+      }
+    }
+    for (auto& [key, rows] : keys) {
+      std::sort(rows.begin(), rows.end(),
+                [](const Row& a, const Row& b) { return a.order() < b.order(); });
+      Result blank;
+      blank.query = index_of(plan.id);
+      blank.hash = hash_of(plan, key);
+      blank.key = key;
+      if (plan.window.kind == WindowKind::kSession)
+        session(plan, blank, rows, answer);
+      else
+        aligned(plan, blank, rows, answer);
+    }
+  }
+  std::sort(answer.results.begin(), answer.results.end());
+  return answer;
+}
+
+}  // namespace tidewire::sim

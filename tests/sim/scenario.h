@@ -1,0 +1,59 @@
+// Random input for the core as one whole: lanes with events and punctuations, queries over them,
+// and what the right answer is by rule 3 of core.md, computed without stores, workers or bursts.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "base/rng.h"
+#include "query/plan.h"
+#include "watermark/lane.h"
+
+namespace tidewire::sim {
+
+inline constexpr uint32_t kColumns = 5;
+enum Column : uint8_t { kKeyA, kKeyB, kValue, kLaneNumber, kFilter };
+
+struct Step {  // of one lane's sequence: an event or a punctuation
+  bool is_punctuation = false;
+  Punctuation punctuation;
+  EventTime time, arrival;
+  uint32_t partition = 0;
+  std::array<int64_t, kColumns> column{};
+};
+using Sequences = std::vector<std::vector<Step>>;  // by lane
+
+struct Scenario {
+  std::vector<LaneOptions> lanes;
+  std::vector<Plan> plans;
+  Sequences input;  // without ends: who drives it says when a lane has ended
+};
+struct ScenarioShape {
+  uint32_t lanes = 4, events = 60;
+};
+Scenario random_scenario(Rng& rng, ScenarioShape shape);
+
+// One row out, in the order of rule 8.
+struct Result {
+  int64_t place = 0;
+  uint32_t query = 0;
+  int64_t end = 0;
+  uint64_t hash = 0;
+  std::array<int64_t, kMaxKeyWords> key{};
+  int64_t start = 0;
+  int64_t count = 0, sum = 0, min = 0, max = 0;
+  auto operator<=>(const Result&) const = default;
+};
+struct QueryAccount {
+  uint64_t passed_on = 0, filtered = 0, late = 0, no_window = 0;
+  bool operator==(const QueryAccount&) const = default;
+};
+struct Answer {
+  std::vector<Result> results;
+  std::vector<QueryAccount> queries;
+};
+Answer right_answer(const Scenario& scenario, const Sequences& sequences);
+
+}  // namespace tidewire::sim
