@@ -253,13 +253,13 @@ void Appliance::drain_step(RestDetector& rest) {
 void Appliance::account_holder() {
   const MonotonicTime now = options_.clock->now();
   const Duration passed = between(std::exchange(sampled_, now), now);
-  const ApplianceSample seen = sample();
+  const ApplianceSample seen = sample_workers();  // no driver is asked: that may cost it something
   if (seen.holder < 0) return;
   const LaneSample& lane = seen.lanes[static_cast<size_t>(seen.holder)];
   held_ns_[{index_of(lane.lane), index_of(lane.holder)}] += passed.ns;
 }
 
-ApplianceSample Appliance::sample() const {
+ApplianceSample Appliance::sample_workers() const {
   ApplianceSample out;
   out.state = state();
   out.frontier = EventTime::end_of_time();
@@ -271,6 +271,18 @@ ApplianceSample Appliance::sample() const {
   }
   std::sort(out.lanes.begin(), out.lanes.end(),
             [](const LaneSample& a, const LaneSample& b) { return a.lane < b.lane; });
+  EventTime least;
+  for (size_t i = 0; i < out.lanes.size(); ++i) {
+    const LaneSample& lane = out.lanes[i];
+    if (lane.silent || lane.ended || (out.holder >= 0 && lane.frontier >= least)) continue;
+    out.holder = static_cast<int>(i);
+    least = lane.frontier;
+  }
+  return out;
+}
+
+ApplianceSample Appliance::sample() const {
+  ApplianceSample out = sample_workers();
   out.sources.resize(out.lanes.size());
   for (const auto& self : workers_)
     for (uint32_t i = 0; i < self->worker->lanes(); ++i) {
@@ -280,13 +292,6 @@ ApplianceSample Appliance::sample() const {
           [](const LaneSample& sample, LaneId wanted) { return sample.lane < wanted; });
       self->worker->source(i).sample(out.sources[static_cast<size_t>(at - out.lanes.begin())]);
     }
-  EventTime least;
-  for (size_t i = 0; i < out.lanes.size(); ++i) {
-    const LaneSample& lane = out.lanes[i];
-    if (lane.silent || lane.ended || (out.holder >= 0 && lane.frontier >= least)) continue;
-    out.holder = static_cast<int>(i);
-    least = lane.frontier;
-  }
   if (egress_.egress) out.egress = egress_.egress->counts();
   return out;
 }

@@ -118,6 +118,7 @@ class Appliance {
   bool all_done() const;
   void set_phases(Worker::Phase phase);
   void drain_step(class RestDetector& rest);
+  ApplianceSample sample_workers() const;
   void account_holder();
   void finish();
 
