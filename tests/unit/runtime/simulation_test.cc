@@ -102,8 +102,8 @@ class Live {
     for (;;) {
       Worker& shell = *shells_[rng_.below(shells_.size())];
       shell.turn();
-      if (rng_.one_in(6)) give();
-      if (rng_.one_in(10)) clock_.advance({static_cast<int64_t>(rng_.below(60))});
+      if (rng_.one_in(8)) give();
+      if (rng_.one_in(10)) clock_.advance({static_cast<int64_t>(rng_.below(120))});
       if (rng_.one_in(4)) parts_.egress->step();
       bool finished = true;
       for (const auto& each : shells_) finished = finished && each->finished();
@@ -137,7 +137,7 @@ class Live {
   // Some lane gets some packets, most often few, so that it is silent in between.
   void give() {
     auto& [source, given, all] = sources_[rng_.below(sources_.size())];
-    given = std::min<uint64_t>(all, given + rng_.below(rng_.one_in(5) ? 60 : 6));
+    given = std::min<uint64_t>(all, given + rng_.below(rng_.one_in(8) ? 30 : 4));
     source->hold_at(given);
   }
 
@@ -278,9 +278,9 @@ TEST(Simulation, RecordOfASilentLiveRunGivesTheSameResultsOnAnyNumberOfWorkers) 
     if (HasFailure()) return;  // the first bad seed is the one to look at
   }
   // The cases are worth something: lanes fell silent and returned, and rows were late.
-  EXPECT_GT(silences, 100u);
-  EXPECT_GT(floors, 100u);
-  EXPECT_GT(late, 100u);
+  EXPECT_GT(silences, 50u);
+  EXPECT_GT(floors, 50u);
+  EXPECT_GT(late, 50u);
 }
 
 }  // namespace
