@@ -260,7 +260,7 @@ class Compiler {
         {static_cast<uint8_t>(first + 1), KeyWord::Cut::kLowWord, first, ipv4.low, ipv6.low});
   }
 
-  // Stats: one value, no sum that 64 bits could not hold, no first or last.
+  // Stats: at most one value, no sum that 64 bits could not hold, no first or last.
   static bool fits_stats(const std::vector<AggregateItem>& items, const Schema& schema) {
     const AggregateItem* value = nullptr;
     for (const AggregateItem& item : items) {
@@ -269,7 +269,7 @@ class Compiler {
       if (value != nullptr && value->field != item.field) return false;
       value = &item;
     }
-    return value != nullptr && schema.fields[value->field].bits + kRowsLog2Max <= 63;
+    return value == nullptr || schema.fields[value->field].bits + kRowsLog2Max <= 63;
   }
 
   void add_aggregates(const Asked& asked, const Schema& schema, const ColumnMap& columns,
@@ -373,6 +373,18 @@ class Compiler {
   }
 
   // ---- panes: core.md section 5
+  // A chunk a shard, with a pointer to it, and the cell of __overflow__. Keys fall on shards by
+  // hash: room for the mean, five standard deviations, and a constant for small ones
+  // (window/dictionary.h).
+  static uint64_t pane_bytes(const Plan& plan) {
+    const uint64_t mean = (plan.max_keys + plan.shards - 1) / plan.shards;
+    uint64_t sigma = 1;
+    while (sigma * sigma < mean) ++sigma;
+    const uint64_t keys = plan.shards == 1 ? mean : mean + 5 * sigma + 16;
+    const uint64_t cell_bytes = plan.cell_words * 8;
+    return plan.shards * ((keys + 1) / 2 * 2 * cell_bytes + 8) + cell_bytes;
+  }
+
   PaneSum size_panes(const QuerySpec& spec, const QuerySource& source, Plan& plan) {
     PaneSum sum;
     const WindowShape& w = spec.window;
@@ -398,10 +410,7 @@ class Compiler {
     const uint64_t wanted = spec.max_panes > 0 ? spec.max_panes
                             : sum.unbounded    ? sum.worst + kDefaultPanes
                                                : sum.worst;
-    // Chunks of r times the keys of a shard; r = 1.27 at 512 keys. A count of rows beside each.
-    const uint64_t cell_bytes = plan.cell_words * 8;
-    const uint64_t keys = std::max<uint64_t>(plan.max_keys, 1);
-    sum.bytes_a_pane = (keys * 127 / 100 + 1) * cell_bytes + plan.shards * (cell_bytes + 8);
+    sum.bytes_a_pane = pane_bytes(plan);
     const uint64_t least = window_panes + 2;  // one window and what comes next
     plan.max_panes = std::min(wanted, spec.memory / sum.bytes_a_pane);
     sum.limited_by_memory = plan.max_panes < wanted;

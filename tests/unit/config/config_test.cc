@@ -370,9 +370,9 @@ TEST(Refusals, QueriesWithThePlaceInsideTheText) {
             "\"1 s\" }\n"),
       "7:54: offset: the offset 1 s must be nearer to zero than the size 1 s: windows "
       "repeat, so a smaller one means the same\n");
-  // (65536 keys * 1.27 + 1) cells of 32 B and 40 B for each of 128 shards.
+  // 128 shards of 512 + 5 * 23 + 16, made even: 644 cells of 32 B and 8 B; 32 B of __overflow__.
   EXPECT_EQ(query("aggregates = \"count\"\nmemory = \"4 KiB\"\nkey = \"src\"\n" + window),
-            "7:10: memory: one window needs 3 panes of 2668512 B, 8005536 B in all; granted are 0: "
+            "7:10: memory: one window needs 3 panes of 2638880 B, 7916640 B in all; granted are 0: "
             "allow more memory, or fewer keys (max_keys)\n");
 }
 

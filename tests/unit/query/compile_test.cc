@@ -182,7 +182,7 @@ TEST_F(Compile, UsesWideForTheRest) {
 TEST_F(Compile, ACountAloneHasNoValues) {
   const Plan p = plan();
   EXPECT_TRUE(p.values.empty());
-  EXPECT_EQ(p.cell, CellKind::kWide);  // a Stats cell would read a value column
+  EXPECT_EQ(p.cell, CellKind::kStats);
   EXPECT_TRUE(p.parts.empty());
   EXPECT_EQ(p.cell_words, 4u);
 }
@@ -250,16 +250,17 @@ TEST_F(Compile, MemoryGrantsPanes) {
   query_.max_keys = 1'000;
   source_.bound = seconds(100);
   EXPECT_EQ(panes().worst, 103u);  // 101 / 1 + 2
-  // 1000 keys in 2 shards: (1271 cells) * 32 B + 2 * (32 + 8) = 40,752 B a pane.
-  EXPECT_EQ(panes().bytes_a_pane, 40'752u);
-  query_.memory = 40'752 * 50;
+  // 1000 keys in 2 shards: mean 500, sigma 23, room for 500 + 115 + 16, made even: 632 cells.
+  // 2 * (632 * 32 + 8) + 32 B of __overflow__.
+  EXPECT_EQ(panes().bytes_a_pane, 40'496u);
+  query_.memory = 40'496 * 50;
   EXPECT_EQ(plan().max_panes, 50u);
   EXPECT_TRUE(panes().limited_by_memory);
-  query_.memory = 40'752 * 2;
+  query_.memory = 40'496 * 2;
   EXPECT_EQ(problem(),
-            "memory: one window needs 3 panes of 40752 B, 122256 B in all; granted are 2: allow "
+            "memory: one window needs 3 panes of 40496 B, 121488 B in all; granted are 2: allow "
             "more memory, or fewer keys (max_keys)\n");
-  query_.memory = 40'752 * 50;
+  query_.memory = 40'496 * 50;
   query_.max_panes = 2;
   EXPECT_EQ(problem(), "max_panes: one window needs 3 panes, not 2\n");
 }
