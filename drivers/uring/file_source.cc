@@ -96,9 +96,8 @@ absl::StatusOr<std::unique_ptr<FileSource>> FileSource::open(std::vector<std::st
     return absl::InvalidArgumentError("block size of a file source must be 64 B to 64 MiB");
   if (options.depth < 1 || options.depth > kMostDepth)
     return absl::InvalidArgumentError("depth of a file source must be 1 to 256");
-  const bool by_ring = options.reader == Reader::kUring;
   std::unique_ptr<Ring> ring;
-  if (by_ring) {
+  if (options.reader == Reader::kUring) {
     absl::StatusOr<std::unique_ptr<Ring>> opened = Ring::open(options.depth);
     if (!opened.ok()) {
       return absl::UnavailableError(std::string(opened.status().message()) +

@@ -19,6 +19,7 @@
 
 #include "capture_builder.h"
 #include "drivers/uring/file_source.h"
+#include "memory/seal.h"
 
 namespace tidewire::uring {
 namespace {
@@ -476,11 +477,36 @@ TEST(FileSource, BlocksComeFromTheGivenArena) {
   const std::string path = folder.put("a.pcap", capture(10).file);
   Arena arena(ArenaOptions{.fault_in = false});
   for (const Reader reader : readers()) {
+    const FileSourceOptions options{
+        .reader = reader, .block_bytes = 8192, .depth = 4, .arena = &arena};
     const uint64_t before = arena.bytes();
-    const auto source =
-        open_or_fail({path}, {.reader = reader, .block_bytes = 8192, .depth = 4, .arena = &arena});
+    const auto source = open_or_fail({path}, options);
     const uint64_t blocks = reader == Reader::kUring ? 6 : 1;
     EXPECT_EQ(arena.bytes() - before, blocks * 8192 + CaptureFramer::kSpillBytes);
+    EXPECT_EQ(arena.bytes() - before, FileSource::memory(options));
+  }
+}
+
+TEST(FileSource, ReadingAllocatesNothing) {
+  if (!AllocGuard::enabled()) GTEST_SKIP() << "a build without debug checks counts no allocations";
+  const Folder folder(BUILD_DIR);
+  const Capture c = capture(5000);
+  const std::vector<std::string> paths = {
+      folder.put("a.pcap", c.file), folder.put("b.gz", gzip(c.file, 6)),
+      folder.put("c.zst", zstd(c.file)), folder.put("d.pcap", c.file)};
+  for (const Reader reader : readers()) {
+    const auto source = open_or_fail(paths, {.reader = reader, .block_bytes = 8192});
+    ASSERT_TRUE(source);
+    Burst burst;
+    uint64_t packets = 0;
+    const AllocGuard guard;
+    for (Received received = Received::kNothing; received != Received::kEnded;) {
+      received = source->receive(burst);
+      packets += burst.count;
+      source->release(burst);
+    }
+    EXPECT_EQ(guard.count(), 0u);
+    EXPECT_EQ(packets, 4 * c.packets.size());
   }
 }
 
