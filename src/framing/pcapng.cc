@@ -40,9 +40,11 @@ TimeUnit::TimeUnit(uint8_t resolution, int64_t offset_seconds)
     multiplier_ = n <= 28 ? 1 : 0;
     divisor_ = n <= 28 ? power_of_ten(n - 9) : 1;
   }
+  const bool simple = divisor_ == 1 && shift_ == 0 && offset_ns_ == 0 && multiplier_ > 0;
+  simple_below_ = simple ? INT64_MAX / multiplier_ : 0;
 }
 
-EventTime TimeUnit::time_of(uint64_t ticks) const {
+EventTime TimeUnit::exact_time_of(uint64_t ticks) const {
   // At most 2^64 * 2^30, so 128 bits hold every step.
   const uint128 scaled = static_cast<uint128>(ticks) * multiplier_;
   const uint128 whole = divisor_ > 1

@@ -22,9 +22,15 @@ class TimeUnit {
   TimeUnit() = default;
   TimeUnit(uint8_t resolution, int64_t offset_seconds);
   // before_all() where the result is not a time that int64 holds. Finer than a nanosecond is cut.
-  EventTime time_of(uint64_t ticks) const;
+  EventTime time_of(uint64_t ticks) const {
+    if (ticks < simple_below_) return {static_cast<int64_t>(ticks * multiplier_)};
+    return exact_time_of(ticks);
+  }
 
  private:
+  EventTime exact_time_of(uint64_t ticks) const;
+
+  uint64_t simple_below_ = INT64_MAX / 1'000;  // ticks that one product in 64 bits makes a time of
   uint64_t multiplier_ = 1'000;
   uint64_t divisor_ = 1;
   uint8_t shift_ = 0;
