@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <thread>
 #include <tuple>
 
 #include "fixture.h"
+#include "memory/seal.h"
 
 namespace tidewire {
 namespace {
@@ -187,6 +189,80 @@ TEST(Egress, SinksGetTheirQueriesInTheirEncoding) {
   EXPECT_EQ(again.records[1], csv.records[2]);
   EXPECT_EQ(table.records.size(), 2u);
   EXPECT_NE(table.records[0].find('\x1b'), std::string::npos);
+}
+
+// Real threads, so that a thread checker sees the rings and the fired places.
+TEST(Egress, WorkersOnTheirOwnThreads) {
+  constexpr int64_t kRows = 3000;
+  const auto write = [](const Plan& plan, TestRing& ring, int64_t first, int64_t step) {
+    for (int64_t k = first; k < kRows; k += step) {
+      while (!ring.writer->room_for(1)) std::this_thread::yield();
+      ring.point_row(plan, 10 + k / 10, 0, 10 + k / 10, 0, {k}, {1, k, k, k});
+      if (k % 7 == 0) ring.publish(10 + k / 10 - 1);
+      if (!ring.writer->room_for(1)) ring.writer->close();
+    }
+    ring.publish(INT64_MAX);
+  };
+  // Ten rows a window, in the order of their hash.
+  Plan plan = stats_plan(0, "one", 1);
+  plan.seed.multiplier = 1;  // hash = key
+  const auto run = [&](int64_t workers) {
+    std::vector<std::unique_ptr<TestRing>> rings;
+    std::vector<ResultRing*> list;
+    for (int64_t w = 0; w < workers; ++w) {
+      rings.push_back(std::make_unique<TestRing>(2));
+      list.push_back(&rings.back()->ring);
+    }
+    KeepingSink sink;
+    Egress egress({"edge1", 100, 4096}, {&plan}, list,
+                  {{&sink, Encoding::kCsv, {QueryId{0}}, false}});
+    std::vector<std::thread> threads;
+    for (int64_t w = 0; w < workers; ++w)
+      threads.emplace_back([&, w] { write(plan, *rings[static_cast<size_t>(w)], w, workers); });
+    while (egress.emitted() < EventTime::end_of_time())
+      if (egress.step() == 0) std::this_thread::yield();
+    for (std::thread& thread : threads) thread.join();
+    egress.flush();
+    EXPECT_EQ(sink.records.size(), static_cast<size_t>(kRows));
+    return std::pair(egress.counts().digest, sink.records);
+  };
+  EXPECT_EQ(run(1), run(3));
+}
+
+class CountingSink : public Sink {
+ public:
+  void send(const Records& sent) override { records += sent.ends.size(); }
+  void flush() override {}
+  void sample(SinkCounters& out) const override { out.records = records; }
+  uint64_t records = 0;
+};
+
+TEST(Egress, AllocatesNothingAfterConstruction) {
+  if (!AllocGuard::enabled()) GTEST_SKIP() << "allocations are counted in debug builds only";
+  const Plan one = stats_plan(0, "one", 1), two = stats_plan(1, "two", 2);
+  TestRing a(32), b(32);
+  CountingSink sinks[4];
+  EgressOptions options;
+  options.system_name = "edge1";
+  options.buffer_bytes = 16 * 1024;
+  const std::vector<QueryId> both{QueryId{0}, QueryId{1}};
+  Egress egress(options, {&one, &two}, {&a.ring, &b.ring},
+                {{&sinks[0], Encoding::kJsonLines, both, false},
+                 {&sinks[1], Encoding::kCsv, both, false},
+                 {&sinks[2], Encoding::kTable, both, true},
+                 {&sinks[3], Encoding::kBinary, both, false}});
+  for (int64_t k = 0; k < 2000; ++k) {
+    a.point_row(k < 1000 ? one : two, 10 + k, k, 10 + k, 0, {k, k}, {1, k, k, k});
+    b.point_row(k < 1000 ? one : two, 10 + k, k, 10 + k, kFlagOverflow | kFlagOverflowRow, {},
+                {1, k, k, k});
+  }
+  a.publish(INT64_MAX);
+  b.publish(INT64_MAX);
+  const AllocGuard guard;
+  while (egress.emitted() < EventTime::end_of_time()) egress.step();
+  egress.flush();
+  EXPECT_EQ(guard.count(), 0u);
+  for (const CountingSink& sink : sinks) EXPECT_EQ(sink.records, 4000u);
 }
 
 }  // namespace
