@@ -48,6 +48,14 @@ void* operator new(size_t size) { return tidewire::allocate(size, 0); }
 void* operator new(size_t size, std::align_val_t align) {
   return tidewire::allocate(size, static_cast<size_t>(align));
 }
+// Address sanitizers bring their own nothrow form, whose memory our delete must not see.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return tidewire::allocate(size, 0);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
