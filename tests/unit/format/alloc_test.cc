@@ -1,0 +1,44 @@
+// After construction a parser allocates nothing: new partitions, new sessions, gaps, restarts and
+// changes of day included.
+
+#include <gtest/gtest.h>
+
+#include "itch_builder.h"
+#include "memory/seal.h"
+#include "parse_helper.h"
+
+namespace tidewire::test {
+namespace {
+
+uint64_t allocations(const std::string& format, const std::string& partition_field,
+                     const Burst& burst) {
+  ParserOptions options;
+  options.partition_field = schema(format)->find(partition_field);
+  auto parser = parser_of(format, {partition_field}, options);
+  auto batch = std::make_unique<EventBatch>();
+  LaneCounts counts;
+  const AllocGuard guard;
+  parser->begin(burst);
+  while (parser->next(*batch, counts)) {
+  }
+  const uint64_t made = guard.count();
+  EXPECT_GT(counts.ended.passed_on, 200u);
+  return made;
+}
+
+TEST(Alloc, ParsersAllocateNothing) {
+  if (!AllocGuard::enabled()) GTEST_SKIP() << "allocations are counted in debug builds only";
+  BurstBuilder packets, datagrams;
+  const std::string_view sessions[] = {"A", "B", "C", "D", "E", "F"};
+  for (uint32_t i = 0; i < 240; ++i) {
+    packets.add(PacketBuilder().ethernet().ipv4(i, i + 1).udp(i, 53, 12).finish(60));
+    const uint64_t sequence = i % 50 == 0 ? uint64_t{i} << 33 : uint64_t{i} * 7;
+    datagrams.add(mold_frame(sessions[i % 6], sequence, {delete_order(1000, i, i)}),
+                  int64_t{i} * 3600 * kSecond);
+  }
+  EXPECT_EQ(allocations("packet", "src", packets.burst()), 0u);
+  EXPECT_EQ(allocations("itch", "stock_locate", datagrams.burst()), 0u);
+}
+
+}  // namespace
+}  // namespace tidewire::test
