@@ -1,8 +1,22 @@
 #!/usr/bin/env python3
-"""Each rule of scripts/tidy.py finds what it bans and leaves alone what only looks like it."""
+"""Each rule of scripts/tidy.py and scripts/hotcheck finds what it bans and leaves alone what only
+looks like it."""
+import importlib.machinery
+import importlib.util
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
 import unittest
 
 import tidy
+
+sys.dont_write_bytecode = True  # no cache beside the scripts
+loader = importlib.machinery.SourceFileLoader(
+    'hotcheck', str(pathlib.Path(__file__).resolve().parent / 'hotcheck'))
+hotcheck = importlib.util.module_from_spec(importlib.util.spec_from_loader('hotcheck', loader))
+loader.exec_module(hotcheck)
 
 BUILD = """
 subdir('base')     # knows nothing
@@ -87,7 +101,8 @@ class Words(unittest.TestCase):
 
     def test_what_only_looks_like_it(self):
         for line in ('// new keys: throw them away', 'const char* s = "new mutex";', 'x = newest;',
-                     '#include <new>', 'new (at) Cell;', '/* malloc\nprintf */', "char c = '\"'; int news = 1'000;",
+                     '#include <new>', 'new (at) Cell;', '/* malloc\nprintf */',
+                     "char c = '\"'; int news = 1'000;",
                      'R"(throw new)";', 'std::snprintf(to, size, "x");'):
             self.assertEqual(self.found('src/window/a.cc', line), [], line)
 
@@ -158,6 +173,42 @@ class Allowances(unittest.TestCase):
 
     def test_a_stale_one_is_a_problem(self):
         self.assertEqual(rules('src/window/a.cc', '', self.ALLOWED), ['allowed'])
+
+
+class Hotcheck(unittest.TestCase):
+    def test_qualified_names(self):
+        for symbol, name in (
+                ('T& std::vector<a::T, std::allocator<a::T> >::emplace_back<a::T>(a::T&&)',
+                 'std::vector::emplace_back'),
+                ('tidewire::Store<2u>::fire(long) [clone .cold]', 'tidewire::Store::fire'),
+                ('operator new(unsigned long)', 'operator new'),
+                ('tidewire::(anonymous namespace)::f(int)', 'tidewire::anonymous::f'),
+                ('vtable for std::exception', 'tidewire::std::exception')):
+            self.assertEqual(hotcheck.qualified(symbol), name)
+
+    @unittest.skipUnless(shutil.which('g++') and shutil.which('objdump'), 'no compiler')
+    def test_finds_what_a_method_reaches_through_templates(self):
+        source = """
+            #include <mutex>
+            #include <vector>
+            namespace tidewire { struct S {
+              std::vector<int> v; std::mutex m;
+              S(); void add(int x); int sum() const; void lock(); };
+            S::S() { v.reserve(8); }
+            void S::add(int x) { v.push_back(x); }
+            int S::sum() const { int s = 0; for (int x : v) s += x; return s; }
+            void S::lock() { std::lock_guard l(m); } }"""
+        with tempfile.TemporaryDirectory() as folder:
+            room = pathlib.Path(folder) / 'src' / 'window'
+            room.mkdir(parents=True)
+            subprocess.run(['g++', '-std=c++20', '-O1', '-c', '-x', 'c++', '-o', room / 'a.o', '-'],
+                           input=source, text=True, check=True)
+            subprocess.run(['ar', 'rc', room / 'libtidewire_window.a', room / 'a.o'], check=True)
+            seen, problems = hotcheck.check(pathlib.Path(folder))
+        self.assertEqual(seen, 1)
+        functions = {problem.split(': ')[1].split(' calls ')[0] for problem in problems}
+        self.assertEqual(functions, {'tidewire::S::add', 'tidewire::S::lock'})
+        self.assertIn('libtidewire_window.a: tidewire::S::add calls operator new', problems)
 
 
 if __name__ == '__main__':
