@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""The program as a user meets it: commands, exit codes, digests, signals, sinks that fail.
+    command_line_test.py BINARY CAPTURE        BINARY: tidewire; CAPTURE: the bundled one"""
+import collections
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BINARY, CAPTURE = sys.argv[1], sys.argv[2]
+CLOSING = re.compile(r"^tidewire: (\d+) packets, (\d+) events, (\d+) windows, (\d+) late, .+/s, digest ([0-9a-f]{16})")
+
+
+def tidewire(*arguments, **options):
+    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=60, **options)
+
+
+def closing(run):
+    lines = [line for line in run.stderr.splitlines() if CLOSING.match(line)]
+    assert len(lines) == 1 and run.stderr.splitlines()[-1] == lines[0], run.stderr[-3000:]
+    return CLOSING.match(lines[0]).groups()
+
+
+def pcap_records(path):
+    """An independent reader: (time ns, captured, wire length) of each record of a pcap file."""
+    data = open(path, "rb").read()
+    order = {b"\xd4\xc3\xb2\xa1": ("little", 1000), b"\x4d\x3c\xb2\xa1": ("little", 1),
+             b"\xa1\xb2\xc3\xd4": ("big", 1000), b"\xa1\xb2\x3c\x4d": ("big", 1)}[data[:4]]
+    at, records = 24, []
+    while at < len(data):
+        sec, frac, captured, wire = (int.from_bytes(data[at + 4 * i:at + 4 * i + 4], order[0]) for i in range(4))
+        records.append((sec * 10**9 + frac * order[1], captured, wire))
+        at += 16 + captured
+    return records
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def config(self, sink, source=None, query=None, name="t.conf"):
+        text = f"""
+[source.capture]
+{source or f'type = "file"{chr(10)}paths = ["{CAPTURE}"]'}
+format = "packet"
+out_of_orderness = "50 ms"
+
+[query.totals]
+source = "capture"
+{query or '''window = "tumbling"
+size = "1 s"
+aggregates = ["count as packets", "sum(wire_length) as bytes"]'''}
+sinks = ["out"]
+
+[sink.out]
+{sink}
+"""
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        return self.path(name)
+
+
+class Digest(Folder):
+    def test_does_not_depend_on_workers_or_bursts(self):
+        seen = {}
+        for workers in (1, 2, 3):
+            for burst in (1, 7, 32, 256):
+                run = tidewire("run", "--workers", str(workers), "--burst", str(burst))
+                self.assertEqual(run.returncode, 0, run.stderr)
+                seen[workers, burst] = closing(run)[0:4] + closing(run)[4:5]
+        self.assertEqual(len(set(seen.values())), 1, seen)
+
+    def test_does_not_depend_on_the_reader_or_the_form(self):
+        source = f'type = "file"\npaths = ["{CAPTURE}"]\nreader = '
+        sink = 'type = "stdout"\nformat = "json"'
+        digests = {reader: closing(tidewire("run", self.config(sink, source + f'"{reader}"')))[4]
+                   for reader in ("uring", "pread")}
+        digests["csv"] = closing(tidewire("run", self.config(sink, source + '"pread"'), "--output", "csv"))[4]
+        self.assertEqual(len(set(digests.values())), 1, digests)
+
+
+class Windows(Folder):
+    def test_equal_an_independent_count(self):
+        run = tidewire("run", self.config('type = "stdout"\nformat = "json"'))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        want = collections.defaultdict(lambda: [0, 0])
+        for at, _, wire in pcap_records(CAPTURE):
+            want[at // 10**9][0] += 1
+            want[at // 10**9][1] += wire
+        rows = [json.loads(line) for line in run.stdout.splitlines()]
+        got = [(row["packets"], row["bytes"]) for row in rows]
+        self.assertEqual(got, [tuple(want[second]) for second in sorted(want)])
+        packets, events, windows, late, _ = closing(run)
+        self.assertEqual(int(packets), len(pcap_records(CAPTURE)))
+        self.assertEqual((int(windows), int(late)), (len(want), 0))
+
+    def test_the_embedded_default_prints_a_table_and_ends_with_one_line(self):
+        run = tidewire("run")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("protocol", run.stdout)
+        closing(run)
+        self.assertNotIn("\r", run.stderr)  # no progress line where it is no terminal
+
+    def test_replay_at_a_multiple_of_the_pace_gives_the_same_digest(self):
+        self.assertEqual(closing(tidewire("replay", "--speed", "1000x"))[4], closing(tidewire("run"))[4])
+
+
+class Signals(Folder):
+    def follow(self):
+        live = self.path("live.pcap")
+        shutil.copy(CAPTURE, live)
+        sink = f'type = "file"\npath = "{self.path("out.json")}"\nformat = "json"'
+        source = f'type = "file"\npaths = ["{live}"]\nfollow = true'
+        return subprocess.Popen([BINARY, "run", self.config(sink, source)], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True), live
+
+    def wait_for_results(self, running):
+        for _ in range(600):
+            if os.path.exists(self.path("out.json")) and os.path.getsize(self.path("out.json")) > 0:
+                return
+            self.assertIsNone(running.poll())
+            time.sleep(0.05)
+        self.fail("no results")
+
+    def test_the_first_one_drains(self):
+        for name in (signal.SIGINT, signal.SIGTERM):
+            if os.path.exists(self.path("out.json")):
+                os.remove(self.path("out.json"))
+            running, _ = self.follow()
+            self.wait_for_results(running)
+            running.send_signal(name)
+            _, errors = running.communicate(timeout=30)
+            self.assertEqual(running.returncode, 0, errors)
+            rows = [json.loads(line) for line in open(self.path("out.json"))]
+            self.assertEqual(sum(row["packets"] for row in rows), len(pcap_records(CAPTURE)))
+            kinds = [row["kind"] for row in rows]
+            self.assertEqual(kinds[-1], "partial")  # the window that was still open
+            self.assertEqual(kinds, sorted(kinds))  # on_time, then partial
+            self.assertRegex(errors, "balance|balanced")
+
+    def test_kill_leaves_nothing_that_hinders_the_next_start(self):
+        running, _ = self.follow()
+        self.wait_for_results(running)
+        running.kill()
+        running.communicate()
+        self.assertEqual(tidewire("run").returncode, 0)
+
+    def test_a_growing_file_is_followed(self):
+        live = self.path("live.pcap")
+        data = open(CAPTURE, "rb").read()
+        cut = len(data) // 2
+        with open(live, "wb") as file:
+            file.write(data[:cut])
+        sink = f'type = "file"\npath = "{self.path("out.json")}"\nformat = "json"'
+        config = self.config(sink, f'type = "file"\npaths = ["{live}"]\nfollow = true')
+        running = subprocess.Popen([BINARY, "run", config], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.wait_for_results(running)
+        with open(live, "ab") as file:
+            file.write(data[cut:])
+        seconds = len({at // 10**9 for at, _, _ in pcap_records(CAPTURE)})
+        for _ in range(600):
+            if open(self.path("out.json")).read().count("\n") >= seconds - 1:
+                break
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=30)
+        self.assertEqual(running.returncode, 0, errors)
+        rows = [json.loads(line) for line in open(self.path("out.json"))]
+        self.assertEqual(sum(row["packets"] for row in rows), len(pcap_records(CAPTURE)))
+
+
+class Sinks(Folder):
+    def test_a_file_is_never_overwritten(self):
+        with open(self.path("out.json"), "w") as file:
+            file.write("mine\n")
+        config = self.config(f'type = "file"\npath = "{self.path("out.json")}"\nformat = "json"')
+        self.assertEqual(tidewire("run", config).returncode, 0)
+        self.assertEqual(tidewire("run", config).returncode, 0)
+        self.assertEqual(open(self.path("out.json")).read(), "mine\n")
+        others = [n for n in os.listdir(self.folder) if n.startswith("out") and n != "out.json"]
+        self.assertEqual(len(others), 2, others)
+        self.assertEqual(open(self.path(others[0])).read(), open(self.path(others[1])).read())
+
+    def test_a_closed_pipe_is_counted_and_no_crash(self):
+        run = subprocess.Popen([BINARY, "run", self.config('type = "stdout"\nformat = "json"', query='''key = ["flow"]
+window = "session"
+gap = "1 s"
+aggregates = ["count"]''')], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        run.stdout.close()
+        errors = run.stderr.read()
+        self.assertEqual(run.wait(timeout=30), 4, errors)
+        self.assertRegex(errors, r"[1-9]\d* (records|results) lost")
+
+    def test_a_full_disk_is_counted_and_no_crash(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        run = tidewire("run", self.config('type = "file"\npath = "/dev/full"\nappend = true\nformat = "json"'))
+        self.assertEqual(run.returncode, 4, run.stderr)
+        self.assertIn("No space left", run.stderr)
+        closing(run)
+
+    def test_datagrams_reach_a_receiver(self):
+        import socket
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        receiver.bind(("127.0.0.1", 0))
+        receiver.settimeout(5)
+        address = "127.0.0.1:%d" % receiver.getsockname()[1]
+        run = tidewire("run", self.config(f'type = "udp"\naddress = "{address}"\nformat = "json"'))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        seconds = len({at // 10**9 for at, _, _ in pcap_records(CAPTURE)})
+        rows = [json.loads(receiver.recv(65536)) for _ in range(seconds)]
+        self.assertEqual(sum(row["packets"] for row in rows), len(pcap_records(CAPTURE)))
+
+
+class Errors(Folder):
+    def test_every_problem_of_a_config_in_one_go_with_its_place(self):
+        path = self.path("bad.conf")
+        with open(path, "w") as file:
+            file.write('[source.a]\ntype = "file"\npathz = ["x"]\nout_of_orderness = "5 parsecs"\nformat = "packet"\n'
+                       '[query.q]\nsource = "b"\nkey = ["srcc"]\nwindow = "tumbling"\nsize = "1 s"\n'
+                       'aggregates = ["count"]\nsinks = ["s"]\n[sink.s]\ntype = "stdout"\nformat = "jason"\n')
+        run = tidewire("check", path)
+        self.assertEqual(run.returncode, 1)
+        text = run.stdout + run.stderr
+        for line, word in ((3, "pathz"), (4, "parsecs"), (7, "'b'"), (15, "jason")):
+            self.assertRegex(text, rf"bad\.conf:{line}:\d+: .*{word}")
+        self.assertIn("paths", text)
+        self.assertIn("json", text)
+        self.assertEqual(tidewire("run", path).returncode, 1)
+
+    def test_usage(self):
+        for arguments in ((), ("runn",), ("run", "--wrkers", "2"), ("run", "--workers", "0"), ("run", "--workers"),
+                          ("run", "a", "b"), ("check",), ("peek",), ("check", "--burst", "2")):
+            run = tidewire(*arguments)
+            self.assertEqual(run.returncode, 2, arguments)
+            self.assertIn("--help", run.stderr, arguments)
+        self.assertIn("run", tidewire("runn").stderr)
+        self.assertIn("--workers", tidewire("run", "--wrkers", "2").stderr)
+
+    def test_help_teaches(self):
+        for arguments in (("--help",), ("help", "run"), ("run", "--help"), ("peek", "-h"), ("replay", "--help")):
+            run = tidewire(*arguments)
+            self.assertEqual(run.returncode, 0)
+            self.assertIn("tidewire", run.stdout)
+        self.assertIn("Exit codes", tidewire("--help").stdout)
+        self.assertRegex(tidewire("version").stdout, r"^tidewire \d+\.\d+\.\d+")
+
+    def test_files_that_cannot_be_read(self):
+        with open(self.path("empty.pcap"), "w"):
+            pass
+        with open(self.path("text.pcap"), "w") as file:
+            file.write("this is no capture, but long enough to look at its first bytes\n")
+        for name, word in (("missing.pcap", "No such file"), ("empty.pcap", "empty"), ("text.pcap", "capture")):
+            run = tidewire("run", "--pcap", self.path(name))
+            self.assertEqual(run.returncode, 3, run.stderr)
+            self.assertIn(name, run.stderr)
+            self.assertIn(word, run.stderr)
+        run = tidewire("run", self.path("missing.conf"))
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("missing.conf", run.stderr)
+
+    def test_a_capture_that_is_cut_keeps_everything_before(self):
+        data = open(CAPTURE, "rb").read()
+        with open(self.path("cut.pcap"), "wb") as file:
+            file.write(data[:len(data) - 5])
+        run = tidewire("run", "--pcap", self.path("cut.pcap"))
+        self.assertEqual(int(closing(run)[0]), len(pcap_records(CAPTURE)) - 1)
+        self.assertRegex(run.stderr, "cut|truncated")
+
+
+class Looking(Folder):
+    def test_peek_shows_the_first_events(self):
+        run = tidewire("peek", CAPTURE, "--count", "3")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        at = pcap_records(CAPTURE)[0][0]
+        self.assertIn(time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at // 10**9)) + ".%09dZ" % (at % 10**9), run.stdout)
+
+    def test_explain_prints_the_plan(self):
+        run = tidewire("explain", "--workers", "2")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for word in ("lane", "memory", "pane", "worker", "src/24", "default"):
+            self.assertIn(word, run.stdout)
+
+    def test_replicas_without_peers_are_said_to_be_a_single_host(self):
+        self.assertIn("single host", tidewire("run").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
