@@ -1,0 +1,161 @@
+#include "app/explain.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "base/units.h"
+
+namespace tidewire {
+namespace {
+
+std::string never_or(Duration d) { return d.ns == INT64_MAX ? "never" : format_duration(d); }
+
+const char* name_of(WindowKind kind) {
+  switch (kind) {
+    case WindowKind::kTumbling:
+      return "tumbling";
+    case WindowKind::kSliding:
+      return "sliding";
+    case WindowKind::kSession:
+      return "session";
+  }
+  return "?";
+}
+
+std::string bytes_text(uint64_t bytes) {
+  char text[32];
+  if (bytes >= uint64_t{10} << 20)
+    std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+  else
+    std::snprintf(text, sizeof text, "%.1f KiB", static_cast<double>(bytes) / 1024);
+  return text;
+}
+
+void print_source(const Layout& layout, uint32_t s, std::FILE* out) {
+  const SourceConfig& source = layout.config.sources[s];
+  std::fprintf(out, "\nsource %s: format %s\n", source.name.c_str(), source.format.c_str());
+  if (source.type == SourceType::kPort) {
+    std::fprintf(out, "  port %s, %u queue(s) of %u descriptors\n", source.port.device.c_str(),
+                 source.port.queues, source.port.descriptors);
+  } else {
+    const char* reader = source.file.reader == FileReader::kPread ? "pread" : "io_uring";
+    std::fprintf(out,
+                 "  file(s) read by %s, %u blocks of %s in flight%s; .gz and .zst through a "
+                 "decompressing reader\n",
+                 reader, source.file.depth, format_size(source.file.block_size).c_str(),
+                 source.file.follow ? ", followed as they grow" : "");
+  }
+  std::fprintf(out,
+               "  watermark = highest event time - %s, per partition; a partition is idle after %s "
+               "of lane time\n"
+               "  silent after %s by the clock; max_ahead %s, max_behind %s, max_drift %s\n",
+               format_duration(source.out_of_orderness).c_str(),
+               never_or(source.idle_after).c_str(), never_or(source.silent_after).c_str(),
+               never_or(source.max_ahead).c_str(), never_or(source.max_behind).c_str(),
+               never_or(source.max_drift).c_str());
+  std::fprintf(out, "  partition by %s, at most %u\n",
+               source.partition.empty() ? "nothing (one)" : source.partition.c_str(),
+               source.max_partitions);
+  for (const LaneLayout& lane : layout.lanes) {
+    if (lane.source != s) continue;
+    std::fprintf(out, "  lane %u -> worker %u", index_of(lane.id), lane.worker);
+    if (source.type == SourceType::kPort) std::fprintf(out, "   queue %u", lane.index);
+    if (source.type == SourceType::kFile) {
+      const auto& files = layout.sources[s].files[lane.index];
+      std::fprintf(
+          out, "   %s%s", files.front().c_str(),
+          files.size() > 1
+              ? (" and " + std::to_string(files.size() - 1) + " more, in this order").c_str()
+              : "");
+    }
+    std::fprintf(out, "\n");
+  }
+  std::fprintf(out, "  columns:");
+  const ColumnMap& columns = layout.compiled.columns[s];
+  for (uint32_t f = 0; f < layout.schemas[s]->fields.size(); ++f)
+    if (columns.wants(f))
+      std::fprintf(out, " %s", std::string(layout.schemas[s]->fields[f].name).c_str());
+  std::fprintf(out, "   (%u of %u words)\n", columns.used, kColumnMax);
+}
+
+void print_window(const Plan& plan, const PaneSum& panes, std::FILE* out) {
+  const WindowShape& w = plan.window;
+  if (w.kind == WindowKind::kSession) {
+    std::fprintf(out, "  window: session, gap %s; at most %" PRIu64 " sessions beyond one a key\n",
+                 format_duration(w.gap).c_str(), plan.max_sessions);
+    return;
+  }
+  std::fprintf(out, "  window: %s, size %s", name_of(w.kind), format_duration(w.size).c_str());
+  if (w.slide != w.size) std::fprintf(out, ", slide %s", format_duration(w.slide).c_str());
+  if (w.offset.ns != 0) std::fprintf(out, ", offset %s", format_duration(w.offset).c_str());
+  std::fprintf(out, "; panes of %s, %" PRId64 " a window; at most %" PRIu64 " open, %s each",
+               format_duration(panes.pane).c_str(), w.size.ns / panes.pane.ns, plan.max_panes,
+               bytes_text(panes.bytes_a_pane).c_str());
+  if (panes.unbounded)
+    std::fprintf(out, " (some bound of the source is 'never': the worst case is not known)");
+  else
+    std::fprintf(out, " (worst case %" PRIu64 "%s)", panes.worst,
+                 panes.limited_by_memory ? ", limited by memory" : "");
+  std::fprintf(out, "\n");
+}
+
+void print_query(const Layout& layout, size_t q, std::FILE* out) {
+  const Plan& plan = layout.pipeline.plans[q];
+  const QuerySpec& spec = layout.config.queries[q].spec;
+  std::fprintf(out, "\nquery %s: from %s\n", plan.name.c_str(), spec.source.c_str());
+  if (!spec.where.empty())
+    std::fprintf(out, "  where %s   (%zu column loops)\n", spec.where.c_str(), plan.where.size());
+  std::fprintf(out, "  key:");
+  for (const KeyField& key : plan.key_fields) {
+    std::fprintf(out, " %s", key.name.c_str());
+    if (key.type == FieldType::kAddress && (key.prefix_ipv4 < 32 || key.prefix_ipv6 < 128))
+      std::fprintf(out, " (IPv4 /%u, IPv6 /%u)", key.prefix_ipv4, key.prefix_ipv6);
+  }
+  std::fprintf(out, "%s   %u word(s), at most %" PRIu64 " keys in %u shard(s)\n",
+               plan.key_fields.empty() ? " none" : "", plan.key_words, plan.max_keys, plan.shards);
+  print_window(plan, layout.compiled.panes[q], out);
+  std::fprintf(out, "  aggregates:");
+  for (const Output& output : plan.outputs) std::fprintf(out, " %s", output.name.c_str());
+  std::fprintf(out, "   (%s cell of %u bytes)\n", plan.cell == CellKind::kStats ? "stats" : "wide",
+               plan.cell_words * 8);
+  std::fprintf(out, "  placement: %s\n",
+               plan.placement == Placement::kLocal
+                   ? "local, the lane determines the key"
+                   : "exchange, a row goes to the worker that owns its key");
+}
+
+}  // namespace
+
+void print_explanation(const Layout& layout, std::FILE* out) {
+  const Config& c = layout.config;
+  std::fprintf(out, "system %s", c.system.system_name.c_str());
+  if (c.system.replication_factor > 1)
+    std::fprintf(out, ": replication_factor %u without peers runs as a single host",
+                 c.system.replication_factor);
+  std::fprintf(out, "\nbuffers are %s\n",
+               c.system.enable_zero_copy ? "parsed in place" : "copied at the door");
+  for (uint32_t w = 0; w < c.runtime.workers; ++w)
+    std::fprintf(out, "worker %u: core %d, node %d, idle policy %s\n", w,
+                 layout.placement.worker_core[w], layout.placement.worker_node[w],
+                 std::string(to_string(layout.idle[w])).c_str());
+  if (layout.placement.shared)
+    std::fprintf(out, "workers share cores: there are fewer cores than workers\n");
+  for (uint32_t s = 0; s < c.sources.size(); ++s) print_source(layout, s, out);
+  for (size_t q = 0; q < c.queries.size(); ++q) print_query(layout, q, out);
+
+  std::fprintf(out, "\nmemory, reserved at start\n");
+  uint64_t sum = 0;
+  for (const MemoryTerm& term : memory_terms(layout)) {
+    std::fprintf(out, "  %12s  %-16s  %s\n", bytes_text(term.bytes).c_str(), term.where.c_str(),
+                 term.what.c_str());
+    sum += term.bytes;
+  }
+  std::fprintf(out, "  %12s  in all\n", bytes_text(sum).c_str());
+  if (!c.defaulted.empty()) {
+    std::fprintf(out, "\ndefaulted:");
+    for (const std::string& option : c.defaulted) std::fprintf(out, " %s", option.c_str());
+    std::fprintf(out, "\n");
+  }
+}
+
+}  // namespace tidewire

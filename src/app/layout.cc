@@ -1,0 +1,121 @@
+#include "app/layout.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "event/burst.h"
+#include "event/event_batch.h"
+#include "format/catalog.h"
+
+namespace tidewire {
+namespace {
+
+std::string text_of(const absl::Status& status) { return std::string(from_absl(status.message())); }
+
+IdlePolicy idle_of(IdleChoice choice, const Topology& topology, int core) {
+  switch (choice) {
+    case IdleChoice::kAuto:
+      return default_idle(topology, core);
+    case IdleChoice::kSpin:
+      return IdlePolicy::kSpin;
+    case IdleChoice::kYield:
+      return IdlePolicy::kYield;
+    case IdleChoice::kSleep:
+      return IdlePolicy::kSleep;
+  }
+  return IdlePolicy::kYield;
+}
+
+}  // namespace
+
+std::string Layout::lane_name(LaneId id) const {
+  const LaneLayout& lane = lanes[index_of(id)];
+  const SourceConfig& source = config.sources[lane.source];
+  if (sources[lane.source].lanes == 1) return source.name;
+  if (source.type == SourceType::kPort) return source.name + " queue " + std::to_string(lane.index);
+  const std::string& file = sources[lane.source].files[lane.index].front();
+  return source.name + " " + file.substr(file.rfind('/') + 1);
+}
+
+LayoutResult make_layout(Config config, const Topology& topology) {
+  LayoutResult result;
+  Layout& layout = result.layout;
+  layout.config = std::move(config);
+  const Config& c = layout.config;
+  const auto problem = [&](Place place, std::string text) {
+    result.problems.push_back({place, std::move(text)});
+  };
+
+  const std::vector<int> cores(c.runtime.cores.begin(), c.runtime.cores.end());
+  auto placement = place_workers(topology, cores, c.runtime.workers);
+  if (placement.ok())
+    layout.placement = *std::move(placement);
+  else
+    problem({}, "runtime.cores: " + text_of(placement.status()));
+
+  std::vector<uint32_t> lanes_of;
+  for (uint32_t s = 0; s < c.sources.size(); ++s) {
+    auto found = lay_out(c.sources[s]);
+    if (!found.ok())
+      problem(c.sources[s].place, "source." + c.sources[s].name + ": " + text_of(found.status()));
+    layout.sources.push_back(found.ok() ? *std::move(found) : SourceLayout{});
+    layout.schemas.push_back(schema(c.sources[s].format));
+    lanes_of.push_back(layout.sources.back().lanes);
+    for (uint32_t i = 0; i < lanes_of.back(); ++i) {
+      const auto id = static_cast<uint16_t>(layout.lanes.size());
+      layout.lanes.push_back({LaneId{id}, s, i, id % c.runtime.workers});
+    }
+  }
+  if (!result.ok()) return result;
+
+  std::vector<QueryProblem> query_problems;
+  layout.compiled =
+      compile(query_specs(c), query_sources(c, lanes_of), hash_seed(c), query_problems);
+  for (const QueryProblem& p : query_problems)
+    problem(c.queries[p.query].place,
+            "query." + c.queries[p.query].spec.name + "." + p.option + ": " + p.text);
+
+  for (uint32_t w = 0; w < c.runtime.workers; ++w)
+    layout.idle.push_back(idle_of(c.runtime.idle, topology, layout.placement.worker_core[w]));
+  layout.pipeline.workers = c.runtime.workers;
+  layout.pipeline.plans = layout.compiled.plans;
+  layout.pipeline.results_per_turn = c.runtime.results_per_turn;
+  layout.pipeline.rows_per_turn = c.runtime.rows_per_turn;
+  for (const LaneLayout& lane : layout.lanes)
+    layout.pipeline.lanes.push_back({lane.id, lane.worker, c.sources[lane.source].lane_options()});
+  return result;
+}
+
+std::vector<MemoryTerm> memory_terms(const Layout& layout) {
+  std::vector<MemoryTerm> terms;
+  const Config& c = layout.config;
+  const uint32_t workers = c.runtime.workers;
+  for (uint32_t w = 0; w < workers; ++w) {
+    const std::string where = "worker " + std::to_string(w);
+    for (const Plan& plan : layout.pipeline.plans) {
+      const ShardRange shards = plan.placement == Placement::kLocal
+                                    ? ShardRange{0, plan.shards}
+                                    : shards_of(w, plan.shards, workers);
+      for (const ArenaTerm& term : store_memory(plan, shards))
+        terms.push_back({"query " + plan.name + ": " + term.purpose, where, term.bytes});
+    }
+    for (const ArenaTerm& term : pipeline_memory(layout.pipeline, w))
+      terms.push_back({term.purpose, where, term.bytes});
+    terms.push_back({"results", where, uint64_t{c.runtime.result_blocks} * sizeof(ResultBlock)});
+    terms.push_back({"burst and batch", where, sizeof(Burst) + sizeof(EventBatch)});
+    for (const LaneLayout& lane : layout.lanes) {
+      if (lane.worker != w) continue;
+      const SourceConfig& source = c.sources[lane.source];
+      if (source.type == SourceType::kFile)
+        terms.push_back(
+            {"lane " + layout.lane_name(lane.id) + ": blocks", where, source_memory(source)});
+    }
+  }
+  for (uint32_t s = 0; s < c.sources.size(); ++s)
+    if (c.sources[s].type == SourceType::kPort)
+      terms.push_back({"source " + c.sources[s].name + ": packet buffers", "its port's node",
+                       source_memory(c.sources[s])});
+  return terms;
+}
+
+}  // namespace tidewire

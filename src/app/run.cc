@@ -1,0 +1,282 @@
+#include "app/run.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <thread>
+
+#include "app/cli.h"
+#include "app/summary.h"
+#include "base/strings.h"
+#include "format/catalog.h"
+#include "runtime/appliance.h"
+#include "runtime/copy_source.h"
+#include "runtime/pace.h"
+
+namespace tidewire {
+namespace {
+
+void say(const std::string& line) { std::fprintf(stderr, "tidewire: %s\n", line.c_str()); }
+std::string text_of(const absl::Status& status) { return std::string(from_absl(status.message())); }
+
+// Everything that lives as long as the run. Arenas and fabric are made here, before the threads: a
+// ring of the exchange lies on its reader's node, so every arena must be there when the rings are.
+struct Host {
+  const Layout& layout;
+  const RunOptions& options;
+  std::unique_ptr<OpenSources> sources;
+  std::vector<std::unique_ptr<Arena>> arenas;  // moved to their workers when those are built
+  std::unique_ptr<ExchangeFabric> fabric;
+  std::shared_ptr<PaceOrigin> pace;
+  std::vector<std::string> said;  // [lane]: how it is read
+};
+
+absl::Status build_worker(Host& host, uint32_t w, WorkerParts& parts) try {
+  const Layout& layout = host.layout;
+  const Config& config = layout.config;
+  parts.arena = std::move(host.arenas[w]);
+  parts.ring->blocks.adopt(parts.arena->take<ResultBlock>(config.runtime.result_blocks, "results"));
+  PipelineOptions options = layout.pipeline;
+  options.worker = w;
+  parts.pipeline = std::make_unique<Pipeline>(options, *host.fabric, *parts.arena);
+  for (const LaneLayout& lane : layout.lanes) {
+    if (lane.worker != w) continue;
+    const SourceConfig& source = config.sources[lane.source];
+    Feed feed;
+    feed.lane = lane.id;
+    feed.live = layout.sources[lane.source].live;
+    feed.silent_after = source.silent_after;
+    feed.max_drift = source.max_drift;
+    auto opened = host.sources->open_lane(lane.source, lane.index, *parts.arena,
+                                          host.said[index_of(lane.id)]);
+    if (!opened.ok()) return opened.status();
+    feed.source = *std::move(opened);
+    if (!config.system.enable_zero_copy)
+      feed.source = std::make_unique<CopySource>(std::move(feed.source), *parts.arena);
+    const uint32_t pace =
+        host.options.pace_percent ? host.options.pace_percent : source.file.pace_percent;
+    if (pace > 0 && !feed.live)
+      feed.source = std::make_unique<PacedSource>(std::move(feed.source), host.pace, system_clock(),
+                                                  pace / 100.0);
+    ParserOptions parser;
+    parser.lane = lane.id;
+    parser.max_partitions = source.max_partitions;
+    parser.partition_field =
+        source.partition.empty() ? -1 : layout.schemas[lane.source]->find(source.partition);
+    FormatOptions format;
+    if (!source.zone.empty()) format.zone = source.zone;
+    auto made = make_parser(source.format, parser, layout.compiled.columns[lane.source], format);
+    if (!made.ok()) return made.status();
+    feed.parser = *std::move(made);
+    parts.feeds.push_back(std::move(feed));
+  }
+  return absl::OkStatus();
+} catch (const std::bad_alloc&) {
+  const std::string& why = parts.arena ? parts.arena->error() : std::string();
+  return absl::ResourceExhaustedError("worker " + std::to_string(w) + ": " +
+                                      (why.empty() ? "out of memory" : why) +
+                                      "; lower max_keys, max_panes or memory of the queries "
+                                      "(tidewire explain shows the sum), or reserve more");
+}
+
+absl::Status build_egress(const Host& host, EgressParts& parts) {
+  const Layout& layout = host.layout;
+  const Config& config = layout.config;
+  std::vector<SinkBinding> bindings;
+  for (const SinkConfig& sink : config.sinks) {
+    auto opened = open_sink(sink);
+    if (!opened.ok()) return opened.status();
+    SinkBinding binding;
+    binding.sink = opened->get();
+    binding.encoding = sink.encoding;
+    binding.colour = sink.type == SinkType::kTerminal && isatty(STDOUT_FILENO) != 0;
+    for (size_t q = 0; q < config.queries.size(); ++q)
+      for (const std::string& name : config.queries[q].spec.sinks)
+        if (name == sink.name) binding.queries.push_back(QueryId{static_cast<uint16_t>(q)});
+    bindings.push_back(std::move(binding));
+    parts.sinks.push_back(*std::move(opened));
+  }
+  std::vector<const Plan*> plans;
+  for (const Plan& plan : layout.pipeline.plans) plans.push_back(&plan);
+  EgressOptions options;
+  options.system_name = config.system.system_name;
+  parts.egress =
+      std::make_unique<Egress>(options, std::move(plans), parts.rings, std::move(bindings));
+  return absl::OkStatus();
+}
+
+// The first signal drains, the second stops at once. A thread of its own, since the control thread
+// is in run().
+class SignalThread {
+ public:
+  explicit SignalThread(Appliance& appliance)
+      : appliance_(appliance), thread_([this] { wait(); }) {}
+  ~SignalThread() {
+    over_.store(true);
+    thread_.join();
+  }
+
+ private:
+  void wait() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    const timespec tick{0, 100'000'000};
+    int seen = 0;
+    while (!over_.load()) {
+      if (sigtimedwait(&set, nullptr, &tick) < 0) continue;
+      if (++seen == 1)
+        say("draining: open windows are emitted as partial; a second signal exits at once");
+      else
+        std::_Exit(128 + SIGINT);
+      appliance_.request_drain();
+    }
+  }
+  Appliance& appliance_;
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+// One line on a terminal: how far, how fast, who holds the frontier.
+class Progress {
+ public:
+  Progress(const Layout& layout, bool wanted)
+      : layout_(layout), shown_(wanted && isatty(STDERR_FILENO) != 0) {}
+  ~Progress() { clear(); }
+  bool shown() const { return shown_; }
+  void show(const ApplianceSample& sample) {
+    if (!shown_) return;
+    uint64_t packets = 0, read = 0, total = 0;
+    for (const LaneSample& lane : sample.lanes) packets += lane.packets;
+    for (const SourceCounters& source : sample.sources)
+      read += source.bytes_read, total += source.bytes_total;
+    const double now = static_cast<double>(system_clock().now().ns) / 1e9;
+    const double rate =
+        at_ > 0 && now > at_ ? static_cast<double>(packets - packets_) / (now - at_) : 0;
+    at_ = now;
+    packets_ = packets;
+    std::string line = in_thousands(static_cast<double>(packets)) + "packets, " +
+                       in_thousands(rate) + "packets/s, " +
+                       in_thousands(static_cast<double>(sample.egress.results)) + "results";
+    if (total > 0) line += ", " + std::to_string(read * 100 / total) + " % read";
+    if (sample.holder >= 0)
+      line += ", frontier held by " +
+              layout_.lane_name(sample.lanes[static_cast<size_t>(sample.holder)].lane);
+    std::fprintf(stderr, "\r\033[K%.*s", 150, line.c_str());
+    std::fflush(stderr);
+    dirty_ = true;
+  }
+  void clear() {
+    if (dirty_) std::fprintf(stderr, "\r\033[K");
+    dirty_ = false;
+  }
+
+ private:
+  const Layout& layout_;
+  bool shown_, dirty_ = false;
+  double at_ = 0;
+  uint64_t packets_ = 0;
+};
+
+void say_start(const Host& host, const std::vector<PageKind>& pages, uint64_t bytes) {
+  const Layout& layout = host.layout;
+  const SystemConfig& system = layout.config.system;
+  for (const std::string& line : host.sources->describe()) say(line);
+  for (const LaneLayout& lane : layout.lanes)
+    if (!host.said[index_of(lane.id)].empty())
+      say("lane " + layout.lane_name(lane.id) + ": " + host.said[index_of(lane.id)]);
+  std::string cores;
+  for (size_t w = 0; w < layout.placement.worker_core.size(); ++w)
+    cores += (w ? ", " : "") + std::to_string(layout.placement.worker_core[w]) + " (" +
+             std::string(to_string(layout.idle[w])) + ")";
+  PageKind weakest = PageKind::kHuge;
+  for (const PageKind kind : pages) weakest = std::max(weakest, kind);
+  say("workers on cores " + cores + "; " + std::to_string(bytes >> 20) + " MiB reserved on " +
+      std::string(to_string(weakest)));
+  if (system.replication_factor > 1)
+    say("replication_factor " + std::to_string(system.replication_factor) +
+        ": no peers are configured, running as a single host");
+}
+
+}  // namespace
+
+int run_appliance(Layout layout, const RunOptions& options) {
+  const uint32_t workers = layout.config.runtime.workers;
+  Host host{layout,
+            options,
+            nullptr,
+            {},
+            nullptr,
+            nullptr,
+            std::vector<std::string>(layout.lanes.size())};
+  const auto refuse = [](const absl::Status& status) {
+    say("error: " + text_of(status));
+    return kExitSetup;
+  };
+  OpenOptions open;
+  open.control_core =
+      layout.placement.control_cores.empty() ? -1 : layout.placement.control_cores.front();
+  open.node = layout.placement.worker_node.front();
+  open.burst = options.burst;
+  auto sources = OpenSources::open(layout.config.sources, layout.sources, open);
+  if (!sources.ok()) return refuse(sources.status());
+  host.sources = *std::move(sources);
+  uint32_t paced = 0;
+  for (const LaneLayout& lane : layout.lanes)
+    paced += static_cast<uint32_t>(!layout.sources[lane.source].live);
+  host.pace = std::make_shared<PaceOrigin>(paced);
+
+  std::vector<Arena*> arenas;
+  for (uint32_t w = 0; w < workers; ++w) {
+    ArenaOptions arena;
+    arena.node = layout.placement.worker_node[w];
+    arena.require_node = layout.config.runtime.numa == NumaPolicy::kStrict;
+    host.arenas.push_back(std::make_unique<Arena>(arena));
+    arenas.push_back(host.arenas.back().get());
+  }
+  try {
+    host.fabric = std::make_unique<ExchangeFabric>(layout.pipeline.plans, arenas);
+  } catch (const std::bad_alloc&) {
+    std::string why;
+    for (const Arena* arena : arenas)
+      if (!arena->error().empty()) why = arena->error();
+    return refuse(absl::ResourceExhaustedError("exchange between workers: " + why));
+  }
+
+  ApplianceOptions appliance_options;
+  appliance_options.placement = layout.placement;
+  appliance_options.idle = layout.idle;
+  std::vector<BuildWorker> builders;
+  for (uint32_t w = 0; w < workers; ++w)
+    builders.emplace_back([&host, w](WorkerParts& parts) { return build_worker(host, w, parts); });
+  Appliance appliance(std::move(appliance_options), std::move(builders),
+                      [&host](EgressParts& parts) { return build_egress(host, parts); });
+  if (absl::Status status = appliance.start(); !status.ok()) return refuse(status);
+
+  std::vector<PageKind> pages;
+  uint64_t bytes = 0;
+  for (size_t w = 0; w < appliance.workers(); ++w) {
+    pages.push_back(appliance.worker(w).arena()->weakest());
+    bytes += appliance.worker(w).arena()->bytes();
+  }
+  say_start(host, pages, bytes);
+  const MonotonicTime begin = system_clock().now();
+  {
+    SignalThread signals(appliance);
+    Progress progress(layout, options.progress);
+    appliance.run({200 * kMillisecond},
+                  [&](const ApplianceSample& sample) { progress.show(sample); });
+  }
+  const double seconds = static_cast<double>(between(begin, system_clock().now()).ns) / 1e9;
+  std::fflush(stdout);
+  const Summary summary = print_summary(layout, appliance, seconds, stderr);
+  return summary.balanced && !summary.source_failed && summary.lost == 0 ? kExitOk : kExitFailed;
+}
+
+}  // namespace tidewire

@@ -1,0 +1,209 @@
+#include "app/summary.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "query/field_text.h"
+
+namespace tidewire {
+namespace {
+
+std::string text_of(EventTime time) {
+  if (time == EventTime::before_all()) return "nothing yet";
+  if (time == EventTime::end_of_time()) return "the end";
+  char room[64];
+  TextWriter out(room);
+  append_time(out, time);
+  return std::string(out.text());
+}
+
+const char* verdict(bool balanced) { return balanced ? "balanced" : "NOT BALANCED"; }
+
+LaneCounts add_up(const Layout& layout, const Appliance& appliance) {
+  LaneCounts sum;
+  for (const LaneLayout& lane : layout.lanes) {
+    const LaneCounts& c = appliance.worker(lane.worker).pipeline().lane_counts(lane.id);
+    sum.packets += c.packets;
+    sum.packets_parsed += c.packets_parsed;
+    sum.bytes += c.bytes;
+    sum.events += c.events;
+    for (size_t i = 0; i < sum.dropped.size(); ++i) sum.dropped[i] += c.dropped[i];
+    for (size_t i = 0; i < sum.noted.size(); ++i) sum.noted[i] += c.noted[i];
+    sum.ended.no_time += c.ended.no_time;
+    sum.ended.out_of_range += c.ended.out_of_range;
+    sum.ended.passed_on += c.ended.passed_on;
+    sum.far_ahead += c.far_ahead;
+  }
+  return sum;
+}
+
+QueryCounts add_up(const Appliance& appliance, QueryId id) {
+  QueryCounts sum;
+  for (size_t w = 0; w < appliance.workers(); ++w) {
+    const QueryCounts c = appliance.worker(w).pipeline().counts(id);
+    sum.passed_on += c.passed_on;
+    sum.filtered += c.filtered;
+    sum.store.natural += c.store.natural;
+    sum.store.deferred += c.store.deferred;
+    sum.store.late += c.store.late;
+    sum.store.overflow += c.store.overflow;
+    sum.store.no_window += c.store.no_window;
+    sum.store.still_deferred += c.store.still_deferred;
+    sum.store.results += c.store.results;
+    sum.store.flagged += c.store.flagged;
+  }
+  return sum;
+}
+
+// Packets: received = parsed + dropped by reason. Missed ones never reached us; they are said
+// beside it.
+bool print_packets(const LaneCounts& sum, const ApplianceSample& sample, std::FILE* out) {
+  uint64_t dropped = 0;
+  for (const uint64_t n : sum.dropped) dropped += n;
+  const bool balanced = sum.packets == sum.packets_parsed + dropped;
+  std::fprintf(out,
+               "packets   %" PRIu64 " received = %" PRIu64 " parsed + %" PRIu64 " dropped   %s\n",
+               sum.packets, sum.packets_parsed, dropped, verdict(balanced));
+  for (size_t i = 0; i < sum.dropped.size(); ++i)
+    if (sum.dropped[i])
+      std::fprintf(out, "          dropped %s: %" PRIu64 "\n",
+                   to_string(static_cast<DropReason>(i)).data(), sum.dropped[i]);
+  for (size_t i = 0; i < sum.noted.size(); ++i)
+    if (sum.noted[i])
+      std::fprintf(out, "          noted %s: %" PRIu64 "\n", to_string(static_cast<Note>(i)).data(),
+                   sum.noted[i]);
+  SourceCounters total;
+  for (const SourceCounters& s : sample.sources) {
+    total.missed += s.missed;
+    total.no_buffer += s.no_buffer;
+    total.errors += s.errors;
+  }
+  if (total.missed + total.no_buffer + total.errors > 0)
+    std::fprintf(out,
+                 "          beside: %" PRIu64 " missed (ring full), %" PRIu64
+                 " without a buffer, %" PRIu64 " errors\n",
+                 total.missed, total.no_buffer, total.errors);
+  return balanced;
+}
+
+bool print_events(const LaneCounts& sum, std::FILE* out) {
+  const EventCounts& e = sum.ended;
+  const bool balanced = sum.events == e.passed_on + e.no_time + e.out_of_range;
+  std::fprintf(out,
+               "events    %" PRIu64 " parsed = %" PRIu64 " passed on + %" PRIu64
+               " without time + %" PRIu64 " out of range   %s\n",
+               sum.events, e.passed_on, e.no_time, e.out_of_range, verdict(balanced));
+  if (sum.far_ahead)
+    std::fprintf(
+        out, "          %" PRIu64 " beyond max_ahead of their arrival: they moved no watermark\n",
+        sum.far_ahead);
+  return balanced;
+}
+
+bool print_query(const Plan& plan, const QueryCounts& c, std::FILE* out) {
+  const StoreCounts& s = c.store;
+  const uint64_t ended =
+      c.filtered + s.natural + s.deferred + s.late + s.overflow + s.no_window + s.still_deferred;
+  const bool balanced = c.passed_on == ended;
+  std::fprintf(out,
+               "query     %s: %" PRIu64 " = %" PRIu64 " filtered + %" PRIu64 " natural + %" PRIu64
+               " deferred + %" PRIu64 " late + %" PRIu64 " overflow + %" PRIu64
+               " no window + %" PRIu64 " still deferred   %s\n",
+               plan.name.c_str(), c.passed_on, c.filtered, s.natural, s.deferred, s.late,
+               s.overflow, s.no_window, s.still_deferred, verdict(balanced));
+  if (s.overflow)
+    std::fprintf(out,
+                 "          some pool was full: %" PRIu64
+                 " results flagged; raise max_keys, max_panes or max_deferred\n",
+                 s.flagged);
+  return balanced;
+}
+
+void print_holder(const Layout& layout, const Appliance& appliance, std::FILE* out) {
+  const std::vector<HolderTime> holders = appliance.holders();
+  if (holders.empty()) return;
+  int64_t total = 0;
+  for (const HolderTime& h : holders) total += h.held.ns;
+  const HolderTime& most = holders.front();
+  std::fprintf(out, "frontier  held back longest by %s (lane %u, partition %u): %.3f of %.3f s\n",
+               layout.lane_name(most.lane).c_str(), index_of(most.lane), index_of(most.partition),
+               static_cast<double>(most.held.ns) / 1e9, static_cast<double>(total) / 1e9);
+}
+
+}  // namespace
+
+std::string in_thousands(double value) {
+  char text[32];
+  if (value >= 1e9)
+    std::snprintf(text, sizeof text, "%.2f G", value / 1e9);
+  else if (value >= 1e6)
+    std::snprintf(text, sizeof text, "%.2f M", value / 1e6);
+  else if (value >= 1e3)
+    std::snprintf(text, sizeof text, "%.1f k", value / 1e3);
+  else
+    std::snprintf(text, sizeof text, "%.0f ", value);
+  return text;
+}
+
+Summary print_summary(const Layout& layout, const Appliance& appliance, double seconds,
+                      std::FILE* out) {
+  Summary summary;
+  const ApplianceSample sample = appliance.sample();
+  const LaneCounts lanes = add_up(layout, appliance);
+  summary.packets = lanes.packets;
+  summary.events = lanes.events;
+  summary.balanced &= print_packets(lanes, sample, out);
+  summary.balanced &= print_events(lanes, out);
+  for (const Plan& plan : layout.pipeline.plans) {
+    const QueryCounts counts = add_up(appliance, plan.id);
+    summary.late += counts.store.late;
+    summary.balanced &= print_query(plan, counts, out);
+  }
+  for (size_t s = 0; s < sample.sources.size(); ++s)
+    if (sample.lanes[s].failed) {
+      summary.source_failed = true;
+      std::fprintf(out, "source    %s failed at %s: %s\n",
+                   layout.lane_name(sample.lanes[s].lane).c_str(),
+                   text_of(sample.lanes[s].highest).c_str(),
+                   sample.sources[s].failure ? sample.sources[s].failure : "no reason given");
+    }
+  const auto& sinks = appliance.egress().sinks;
+  for (size_t i = 0; i < sinks.size(); ++i) {
+    SinkCounters c;
+    sinks[i]->sample(c);
+    summary.lost += c.lost;
+    if (c.lost)
+      std::fprintf(out, "sink      %s: %" PRIu64 " records lost: %s\n",
+                   layout.config.sinks[i].name.c_str(), c.lost,
+                   c.failure ? c.failure : "no reason given");
+  }
+  print_holder(layout, appliance, out);
+  LatencyHistogram turns;
+  for (size_t w = 0; w < appliance.workers(); ++w) turns.merge(appliance.worker(w).turn_latency());
+  std::fprintf(out, "turns     %" PRIu64 ", us p50 %.1f  p99 %.1f  p99.99 %.1f  longest %.1f\n",
+               turns.count(), static_cast<double>(turns.percentile(50)) / 1e3,
+               static_cast<double>(turns.percentile(99)) / 1e3,
+               static_cast<double>(turns.percentile(99.99)) / 1e3,
+               static_cast<double>(turns.max()) / 1e3);
+  summary.windows = sample.egress.windows;
+  summary.digest = sample.egress.digest;
+  std::fprintf(out, "results   %" PRIu64 " in %" PRIu64 " windows", sample.egress.results,
+               sample.egress.windows);
+  if (sample.egress.partial)
+    std::fprintf(out, ", %" PRIu64 " of them partial", sample.egress.partial);
+  if (sample.egress.flagged)
+    std::fprintf(out, ", %" PRIu64 " flagged (outside the digest)", sample.egress.flagged);
+  std::fprintf(out, "\n");
+  if (!summary.balanced)
+    std::fprintf(out, "tidewire: bug: a balance does not hold; please report this run\n");
+  std::fprintf(
+      out,
+      "tidewire: %" PRIu64 " packets, %" PRIu64 " events, %" PRIu64 " windows, %" PRIu64
+      " late, %spackets/s, digest %016" PRIx64 "\n",
+      summary.packets, summary.events, summary.windows, summary.late,
+      in_thousands(seconds > 0 ? static_cast<double>(summary.packets) / seconds : 0).c_str(),
+      summary.digest);
+  return summary;
+}
+
+}  // namespace tidewire
