@@ -151,11 +151,9 @@ void print_explanation(const Layout& layout, std::FILE* out) {
     sum += term.bytes;
   }
   std::fprintf(out, "  %12s  in all\n", bytes_text(sum).c_str());
-  if (!c.defaulted.empty()) {
-    std::fprintf(out, "\ndefaulted:");
-    for (const std::string& option : c.defaulted) std::fprintf(out, " %s", option.c_str());
-    std::fprintf(out, "\n");
-  }
+  if (!c.defaulted.empty()) std::fprintf(out, "\nnot in the config, so by default\n");
+  for (const Defaulted& d : c.defaulted)
+    std::fprintf(out, "  %s = %s\n", d.name.c_str(), d.value.c_str());
 }
 
 }  // namespace tidewire

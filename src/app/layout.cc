@@ -12,20 +12,6 @@ namespace {
 
 std::string text_of(const absl::Status& status) { return std::string(from_absl(status.message())); }
 
-IdlePolicy idle_of(IdleChoice choice, const Topology& topology, int core) {
-  switch (choice) {
-    case IdleChoice::kAuto:
-      return default_idle(topology, core);
-    case IdleChoice::kSpin:
-      return IdlePolicy::kSpin;
-    case IdleChoice::kYield:
-      return IdlePolicy::kYield;
-    case IdleChoice::kSleep:
-      return IdlePolicy::kSleep;
-  }
-  return IdlePolicy::kYield;
-}
-
 }  // namespace
 
 std::string Layout::lane_name(LaneId id) const {
@@ -76,7 +62,8 @@ LayoutResult make_layout(Config config, const Topology& topology) {
             "query." + c.queries[p.query].spec.name + "." + p.option + ": " + p.text);
 
   for (uint32_t w = 0; w < c.runtime.workers; ++w)
-    layout.idle.push_back(idle_of(c.runtime.idle, topology, layout.placement.worker_core[w]));
+    layout.idle.push_back(
+        c.runtime.idle.value_or(default_idle(topology, layout.placement.worker_core[w])));
   layout.pipeline.workers = c.runtime.workers;
   layout.pipeline.plans = layout.compiled.plans;
   layout.pipeline.results_per_turn = c.runtime.results_per_turn;

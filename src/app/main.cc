@@ -32,9 +32,8 @@ int print_problems(std::span<const Problem> problems, const std::string& file) {
 }
 
 Loaded load(const CommandLine& line, const Topology& topology) {
-  std::vector<uint32_t> cpus;
-  for (const Topology::Core& core : topology.allowed)
-    cpus.push_back(static_cast<uint32_t>(core.id));
+  std::vector<int> cpus;
+  for (const Topology::Core& core : topology.allowed) cpus.push_back(core.id);
   if (!line.config.empty()) return load_config_file(line.config, cpus);
   const std::string capture = line.pcap.empty() ? bundled_capture() : line.pcap;
   return load_config(embedded_default(capture), "the embedded default", cpus);

@@ -144,11 +144,11 @@ class SignalThread {
 };
 
 // One line on a terminal: how far, how fast, who holds the frontier.
-class Progress {
+class ProgressLine {
  public:
-  Progress(const Layout& layout, bool wanted)
+  ProgressLine(const Layout& layout, bool wanted)
       : layout_(layout), shown_(wanted && isatty(STDERR_FILENO) != 0) {}
-  ~Progress() { clear(); }
+  ~ProgressLine() { clear(); }
   bool shown() const { return shown_; }
   void show(const ApplianceSample& sample) {
     if (!shown_) return;
@@ -269,7 +269,7 @@ int run_appliance(Layout layout, const RunOptions& options) {
   const MonotonicTime begin = system_clock().now();
   {
     SignalThread signals(appliance);
-    Progress progress(layout, options.progress);
+    ProgressLine progress(layout, options.progress);
     appliance.run({200 * kMillisecond},
                   [&](const ApplianceSample& sample) { progress.show(sample); });
   }

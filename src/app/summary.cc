@@ -19,7 +19,7 @@ std::string text_of(EventTime time) {
 
 const char* verdict(bool balanced) { return balanced ? "balanced" : "NOT BALANCED"; }
 
-LaneCounts add_up(const Layout& layout, const Appliance& appliance) {
+LaneCounts add_up(const Layout& layout, Appliance& appliance) {
   LaneCounts sum;
   for (const LaneLayout& lane : layout.lanes) {
     const LaneCounts& c = appliance.worker(lane.worker).pipeline().lane_counts(lane.id);
@@ -37,7 +37,7 @@ LaneCounts add_up(const Layout& layout, const Appliance& appliance) {
   return sum;
 }
 
-QueryCounts add_up(const Appliance& appliance, QueryId id) {
+QueryCounts add_up(Appliance& appliance, QueryId id) {
   QueryCounts sum;
   for (size_t w = 0; w < appliance.workers(); ++w) {
     const QueryCounts c = appliance.worker(w).pipeline().counts(id);
@@ -119,7 +119,7 @@ bool print_query(const Plan& plan, const QueryCounts& c, std::FILE* out) {
   return balanced;
 }
 
-void print_holder(const Layout& layout, const Appliance& appliance, std::FILE* out) {
+void print_holder(const Layout& layout, Appliance& appliance, std::FILE* out) {
   const std::vector<HolderTime> holders = appliance.holders();
   if (holders.empty()) return;
   int64_t total = 0;
@@ -145,8 +145,7 @@ std::string in_thousands(double value) {
   return text;
 }
 
-Summary print_summary(const Layout& layout, const Appliance& appliance, double seconds,
-                      std::FILE* out) {
+Summary print_summary(const Layout& layout, Appliance& appliance, double seconds, std::FILE* out) {
   Summary summary;
   const ApplianceSample sample = appliance.sample();
   const LaneCounts lanes = add_up(layout, appliance);

@@ -18,8 +18,7 @@ struct Summary {
 };
 
 // Prints to `out` (stderr). `seconds`: how long packets were taken.
-Summary print_summary(const Layout& layout, const Appliance& appliance, double seconds,
-                      std::FILE* out);
+Summary print_summary(const Layout& layout, Appliance& appliance, double seconds, std::FILE* out);
 
 // "1.23 M", "456 k", "78"
 std::string in_thousands(double value);
