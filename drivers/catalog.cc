@@ -1,10 +1,13 @@
 #include "drivers/catalog.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "base/strings.h"
 #include "drivers/dpdk/port.h"
-#include "drivers/udp/sink.h"
+#include "drivers/udp/udp_sink.h"
+#include "drivers/uring/descriptor_sink.h"
 #include "drivers/uring/file_sink.h"
 #include "drivers/uring/file_source.h"
 
@@ -36,6 +39,16 @@ dpdk::PortOptions port_options(const SourceConfig& source, const OpenOptions& op
   port.clock = clock_of(source.port.clock);
   port.node = options.node;
   return port;
+}
+
+uring::FileSourceOptions file_options(const FileConfig& file) {
+  uring::FileSourceOptions options;
+  options.block_bytes = file.block_size;
+  options.depth = file.depth;
+  options.follow = file.follow;
+  options.reader =
+      file.reader == FileReader::kPread ? uring::Reader::kPread : uring::Reader::kUring;
+  return options;
 }
 
 class Sources final : public OpenSources {
@@ -75,13 +88,8 @@ class Sources final : public OpenSources {
                                                     std::string& said) override {
     const SourceConfig& source = sources_[s];
     if (source.type == SourceType::kPort) return ports_[s]->queue(static_cast<uint16_t>(lane));
-    uring::FileSourceOptions options;
-    options.block_bytes = source.file.block_size;
-    options.depth = source.file.depth;
-    options.follow = source.file.follow;
+    uring::FileSourceOptions options = file_options(source.file);
     options.arena = &arena;
-    options.reader =
-        source.file.reader == FileReader::kPread ? uring::Reader::kPread : uring::Reader::kUring;
     std::string why;
     if (source.file.reader == FileReader::kAuto) {
       if (const absl::Status usable = uring::probe(); !usable.ok()) {
@@ -134,6 +142,36 @@ absl::StatusOr<std::unique_ptr<OpenSources>> OpenSources::open(
   auto opened = std::make_unique<Sources>();
   if (absl::Status status = opened->open(sources, layouts, options); !status.ok()) return status;
   return opened;
+}
+
+uint64_t source_memory(const SourceConfig& source) {
+  if (source.type == SourceType::kFile) return uring::FileSource::memory(file_options(source.file));
+  const dpdk::PortOptions port = port_options(source, {});
+  const auto device = dpdk::parse_device(port.device);
+  if (!device.ok()) return 0;  // open() says what is wrong with it
+  const auto count = dpdk::pool_count(port, *device);
+  return count.ok() ? dpdk::pool_bytes(*count, dpdk::data_room(port)) : 0;
+}
+
+absl::StatusOr<std::unique_ptr<Sink>> open_sink(const SinkConfig& sink) {
+  switch (sink.type) {
+    case SinkType::kTerminal:
+    case SinkType::kStdout:
+      return std::make_unique<uring::DescriptorSink>(STDOUT_FILENO);
+    case SinkType::kFile: {
+      uring::FileSinkOptions options;
+      options.append = sink.append;
+      auto opened = uring::FileSink::open(sink.path, options);
+      if (!opened.ok()) return opened.status();
+      return std::unique_ptr<Sink>(*std::move(opened));
+    }
+    case SinkType::kUdp: {
+      auto opened = udp::UdpSink::open(sink.address);
+      if (!opened.ok()) return opened.status();
+      return std::unique_ptr<Sink>(*std::move(opened));
+    }
+  }
+  return absl::InternalError("no such sink");
 }
 
 }  // namespace tidewire

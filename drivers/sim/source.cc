@@ -91,6 +91,7 @@ Received SimSource::receive(Burst& burst) {
   burst.unstamped = 0;
   uint32_t want = 0;
   const Received answer = fault_or_packets(want);
+  want = std::min(want, burst.limit);
   ++calls_;
   if (answer != Received::kPackets) {
     ended_ = answer != Received::kNothing;

@@ -40,6 +40,7 @@ absl::Status build_worker(Host& host, uint32_t w, WorkerParts& parts) try {
   const Layout& layout = host.layout;
   const Config& config = layout.config;
   parts.arena = std::move(host.arenas[w]);
+  parts.burst = host.options.burst;
   parts.ring->blocks.adopt(parts.arena->take<ResultBlock>(config.runtime.result_blocks, "results"));
   PipelineOptions options = layout.pipeline;
   options.worker = w;

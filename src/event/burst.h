@@ -33,6 +33,7 @@ enum class LinkType : uint16_t {
 
 struct Burst {
   LaneId lane{};
+  uint32_t limit = kBurstMax;  // most packets that the source may put in; the caller's
   uint32_t count = 0;
   uint32_t unstamped = 0;  // packets without an arrival stamp; a live lane's are stamped by runtime
   Position first{};        // position of packet 0

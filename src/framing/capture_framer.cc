@@ -67,7 +67,7 @@ Framed CaptureFramer::frame(Burst& burst) {
   burst.count = 0;
   burst.unstamped = 0;
   if (failed_) return Framed::kFailed;
-  while (burst.count < kBurstMax) {
+  while (burst.count < burst.limit) {
     const auto have = static_cast<uint64_t>(end_ - at_);
     if (skip_ > 0) {
       const uint64_t step = std::min(skip_, have);

@@ -23,7 +23,7 @@ const char* PcapReader::begin(const std::byte* header) {
 
 Stop PcapReader::read(const std::byte* at, const std::byte* end, Burst& burst,
                       CaptureCounts& counts) const {
-  while (burst.count < kBurstMax) {
+  while (burst.count < burst.limit) {
     const auto have = static_cast<size_t>(end - at);
     if (have < record_bytes_) return {.at = at, .need = record_bytes_};
     const uint32_t captured = load32(at + 8, swapped_);

@@ -63,7 +63,7 @@ void PcapngReader::begin() {
 
 Stop PcapngReader::read(const std::byte* at, const std::byte* end, Burst& burst,
                         CaptureCounts& counts) {
-  while (burst.count < kBurstMax) {
+  while (burst.count < burst.limit) {
     const auto have = static_cast<size_t>(end - at);
     if (trailer_ != 0) {
       if (have < kTrailer) return {.at = at, .need = kTrailer};

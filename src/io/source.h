@@ -28,9 +28,9 @@ struct SourceCounters {
 class Source {
  public:
   virtual ~Source() = default;
-  // Hot. Fills count, unstamped, data, length, wire_length, arrival, interface, link, owner; lane
-  // and first are the caller's. One virtual call per burst; never blocks. No burst is outstanding
-  // when it is called.
+  // Hot. Fills at most `limit` packets: count, unstamped, data, length, wire_length, arrival,
+  // interface, link, owner; lane, limit and first are the caller's. One virtual call per burst;
+  // never blocks. No burst is outstanding when it is called.
   virtual Received receive(Burst& burst) = 0;
   // Hot. Gives all buffers of the burst back; nothing points into them any more.
   virtual void release(Burst& burst) = 0;

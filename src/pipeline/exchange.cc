@@ -39,25 +39,31 @@ void gather(const T* from, const uint8_t* pick, uint32_t count, T* to) {
 }  // namespace
 
 // ---------------------------------------------------------------- fabric
-ExchangeFabric::ExchangeFabric(std::span<const Plan> plans, std::span<Arena* const> arenas)
-    : workers_(static_cast<uint32_t>(arenas.size())) {
-  CHECK(workers_ > 0);
+ExchangeSizes::ExchangeSizes(std::span<const Plan> plans) {
   uint32_t batch = 0;
   for (const Plan& plan : plans) {
     if (plan.placement == Placement::kLocal) continue;
     const uint32_t lines = shape_of(plan).lines(kBatchMax);
     batch += lines;
-    max_lines_ = std::max(max_lines_, lines);
+    max_lines = std::max(max_lines, lines);
   }
   // A ring's end is met at most once in a batch, and skips less than one message.
-  room_lines_ = batch + max_lines_ + kControlLines;
-  const uint64_t capacity = std::bit_ceil(uint64_t{2} * room_lines_);
+  room_lines = batch + max_lines + kControlLines;
+  ring_lines = std::bit_ceil(uint64_t{2} * room_lines);
+}
+
+ExchangeFabric::ExchangeFabric(std::span<const Plan> plans, std::span<Arena* const> arenas)
+    : workers_(static_cast<uint32_t>(arenas.size())) {
+  CHECK(workers_ > 0);
+  const ExchangeSizes sizes(plans);
+  room_lines_ = sizes.room_lines;
+  max_lines_ = sizes.max_lines;
   rings_.resize(size_t{workers_} * workers_);
   for (uint32_t to = 0; to < workers_; ++to) {
     for (uint32_t from = 0; from < workers_; ++from) {
       if (from == to) continue;
       auto ring = std::make_unique<Ring>();
-      ring->lines = arenas[to]->take<ExchangeLine>(capacity, "exchange rings");
+      ring->lines = arenas[to]->take<ExchangeLine>(sizes.ring_lines, "exchange rings");
       ring->ring.adopt(ring->lines);
       rings_[from * workers_ + to] = std::move(ring);
     }

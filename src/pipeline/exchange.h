@@ -54,6 +54,14 @@ struct ExchangeShape {
   }
 };
 
+// In lines: what one batch of every exchanged query takes at most with what is told beside it, the
+// longest message, and one ring.
+struct ExchangeSizes {
+  explicit ExchangeSizes(std::span<const Plan> plans);
+  uint32_t room_lines = 0, max_lines = 1;
+  uint64_t ring_lines = 0;
+};
+
 // The rings between the workers of one appliance, made once for all of them.
 class ExchangeFabric {
  public:

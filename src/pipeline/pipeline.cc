@@ -237,6 +237,23 @@ bool Pipeline::Impl::at_rest() const {
 }
 
 // ---------------------------------------------------------------- the room's door
+std::vector<ArenaTerm> pipeline_memory(const PipelineOptions& options) {
+  const ExchangeSizes sizes(options.plans);
+  uint64_t trackers = 0;
+  for (const LaneSpec& spec : options.lanes)
+    if (spec.worker == options.worker)
+      trackers += spec.options.max_partitions * sizeof(PartitionTracker);
+  std::vector<ArenaTerm> terms = {{"select scratch", sizeof(SelectScratch)}};
+  if (trackers > 0) terms.push_back({"partition trackers", trackers});
+  if (options.workers > 1) {
+    terms.push_back(
+        {"exchange rings", (options.workers - 1) * sizes.ring_lines * sizeof(ExchangeLine)});
+    terms.push_back(
+        {"exchange scratch", options.workers * kBatchMax + sizes.max_lines * sizeof(ExchangeLine)});
+  }
+  return terms;
+}
+
 Pipeline::Pipeline(const PipelineOptions& options, ExchangeFabric& fabric, Arena& arena)
     : impl_(std::make_unique<Impl>(options, fabric, arena)) {}
 Pipeline::~Pipeline() = default;

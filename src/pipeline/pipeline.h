@@ -82,4 +82,8 @@ class Pipeline {
   std::unique_ptr<Impl> impl_;
 };
 
+// Bytes that worker options.worker's pipeline and its ends of the fabric take from its arena,
+// beside its stores (window/store.h): what `explain` prints.
+std::vector<ArenaTerm> pipeline_memory(const PipelineOptions& options);
+
 }  // namespace tidewire

@@ -25,7 +25,7 @@ Received CopySource::receive(Burst& burst) {
   uint32_t n = 0;
   size_t used = 0;
   burst.unstamped = 0;
-  for (; at_ < original_.count; ++at_, ++n) {
+  for (; at_ < original_.count && n < burst.limit; ++at_, ++n) {
     const uint32_t length = original_.length[at_];
     CHECK(length <= kNoLongerThan);
     if (used + length > room_.size()) break;

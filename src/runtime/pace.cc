@@ -80,7 +80,8 @@ Received PacedSource::receive(Burst& burst) {
   if (!origin_->known(first_, start_)) return Received::kNothing;
   const MonotonicTime now = clock_.now();
   uint32_t count = 0;
-  while (at_ + count < held_->count && due(held_->arrival[at_ + count], now)) ++count;
+  while (at_ + count < held_->count && count < burst.limit && due(held_->arrival[at_ + count], now))
+    ++count;
   if (count == 0) return Received::kNothing;
   hand_on(burst, count);
   return Received::kPackets;

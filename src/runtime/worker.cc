@@ -26,6 +26,8 @@ Worker::Worker(WorkerParts parts, Clock& clock, PunctuationLog* log)
       batch_(std::make_unique<EventBatch>()),
       now_(clock.now()) {
   CHECK(parts_.pipeline != nullptr);
+  CHECK(parts_.burst >= 1 && parts_.burst <= kBurstMax);
+  burst_->limit = parts_.burst;
   lanes_.reserve(parts_.feeds.size());
   for (Feed& feed : parts_.feeds) {
     CHECK(feed.source && feed.parser);
