@@ -86,7 +86,9 @@ std::vector<MemoryTerm> memory_terms(const Layout& layout) {
       for (const ArenaTerm& term : store_memory(plan, shards))
         terms.push_back({"query " + plan.name + ": " + term.purpose, where, term.bytes});
     }
-    for (const ArenaTerm& term : pipeline_memory(layout.pipeline, w))
+    PipelineOptions options = layout.pipeline;
+    options.worker = w;
+    for (const ArenaTerm& term : pipeline_memory(options))
       terms.push_back({term.purpose, where, term.bytes});
     terms.push_back({"results", where, uint64_t{c.runtime.result_blocks} * sizeof(ResultBlock)});
     terms.push_back({"burst and batch", where, sizeof(Burst) + sizeof(EventBatch)});
