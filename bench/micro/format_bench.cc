@@ -120,7 +120,7 @@ void run(benchmark::State& state, const Frames& frames, const char* format,
     return benchmark::Counter(static_cast<double>(n),
                               benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
   };
-  state.counters["packet"] = per(counts.packets);
+  state.counters["packet"] = per(counts.packets_parsed);
   state.counters["event"] = per(counts.events);
 }
 

@@ -240,8 +240,6 @@ class ItchParser final : public Parser {
 
 void ItchParser::open(uint32_t i, LaneCounts& counts) {
   const Burst& burst = *burst_;
-  ++counts.packets;
-  counts.bytes += burst.wire_length[i];
   Headers h;
   if (const auto reason = read_headers(burst.link[i], burst.data[i], burst.length[i],
                                        burst.wire_length[i], h, counts)) {

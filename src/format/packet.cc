@@ -142,10 +142,9 @@ class PacketParser final : public Parser {
   uint32_t read_burst(const Burst& burst, EventBatch& batch, LaneCounts& counts) {
     constexpr uint32_t kAhead = 6;  // packets whose first line is asked for before it is needed
     uint32_t events = 0;
-    uint64_t wire_bytes = 0, taken = 0;
+    uint64_t taken = 0;
     for (uint32_t i = 0; i < burst.count; ++i) {
       if (i + kAhead < burst.count) __builtin_prefetch(burst.data[i + kAhead]);
-      wire_bytes += burst.wire_length[i];
       const EventTime time = burst.arrival[i];
       if (!time.is_point()) {
         counts.drop(DropReason::kNoTime);
@@ -164,8 +163,6 @@ class PacketParser final : public Parser {
       batch.time[events] = batch.arrival[events] = time;
       ++events;
     }
-    counts.packets += burst.count;
-    counts.bytes += wire_bytes;
     counts.packets_parsed += taken;
     counts.events += taken;
     counts.ended.out_of_range += taken - events;

@@ -18,7 +18,8 @@ class Parser {
   // A cursor: one packet may hold many events and go on in the next batch. False: the burst is used
   // up (the batch may be empty or not; count says). Total on any bytes: what cannot be read ends in
   // a name of event/drop_reason.h. Every event whose time is outside `usable` ends as out_of_range.
-  // No allocation, no clock.
+  // Packets and bytes received are not its to count (runtime does, at the door). No allocation, no
+  // clock.
   virtual bool next(EventBatch& batch, LaneCounts& counts) = 0;
 };
 

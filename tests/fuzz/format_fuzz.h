@@ -95,8 +95,7 @@ inline Outcome parse(std::string_view format, const ColumnMap& map, const Parser
     }
   }
   const LaneCounts& n = out.counts;
-  CHECK(n.packets == packets.data.size());
-  CHECK(n.packets ==
+  CHECK(packets.data.size() ==
         n.packets_parsed + std::accumulate(n.dropped.begin(), n.dropped.end(), uint64_t{0}));
   CHECK(n.events == n.ended.no_time + n.ended.out_of_range + n.ended.passed_on);
   CHECK(n.ended.passed_on == out.events);

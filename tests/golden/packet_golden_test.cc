@@ -67,7 +67,7 @@ Table read_table(const fs::path& path, int64_t seconds, LaneCounts& counts) {
   auto batch = std::make_unique<EventBatch>();
   Table table;
   read_capture(path, [&](const Burst& burst) {
-    parser->begin(burst);
+    receive(*parser, burst, counts);
     EXPECT_FALSE(parser->next(*batch, counts));
     for (uint32_t i = 0; i < batch->count; ++i) {
       const auto word = [&](uint32_t column) { return batch->column[column][i]; };
@@ -135,7 +135,7 @@ TEST(PacketGolden, DamagedCapturesStayBalanced) {
   const auto parse = [&](const Bytes& frame, size_t captured, size_t wire, LinkType link) {
     BurstBuilder burst;
     burst.add(frame, captured, wire, kSecond, link);
-    parser->begin(burst.burst());
+    receive(*parser, burst.burst(), counts);
     EXPECT_FALSE(parser->next(*batch, counts));
     ++tried;
   };

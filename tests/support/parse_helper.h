@@ -33,6 +33,12 @@ inline std::unique_ptr<Parser> parser_of(const std::string& format,
   return std::move(*parser);
 }
 
+// As runtime does: packets are counted at the door, by whoever hands them to the parser.
+inline void receive(Parser& parser, const Burst& burst, LaneCounts& counts) {
+  counts.packets += burst.count;
+  parser.begin(burst);
+}
+
 // received = parsed + dropped, and parsed events = no_time + out_of_range + passed on.
 inline void expect_balanced(const LaneCounts& counts) {
   const uint64_t dropped =

@@ -39,7 +39,7 @@ class Feed {
 
   Outcome& send(BurstBuilder& burst) {
     auto batch = std::make_unique<EventBatch>();
-    parser_->begin(burst.burst());
+    receive(*parser_, burst.burst(), run_.counts);
     for (bool more = true; more;) {
       more = parser_->next(*batch, run_.counts);
       EXPECT_EQ(index_of(batch->ordinal), run_.rows.size());
@@ -421,7 +421,7 @@ TEST(Itch, PartitionsByStock) {
             kMidnight + static_cast<int64_t>(kOpen));
   auto batch = std::make_unique<EventBatch>();
   LaneCounts counts;
-  parser->begin(burst.burst());
+  receive(*parser, burst.burst(), counts);
   EXPECT_FALSE(parser->next(*batch, counts));
   ASSERT_EQ(batch->count, 3u);
   EXPECT_EQ(index_of(batch->partition[0]), 1u);

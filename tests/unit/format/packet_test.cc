@@ -26,7 +26,7 @@ One parse(const Bytes& frame, const std::vector<std::string>& fields,
   burst.add(frame, std::min(captured, frame.size()), frame.size(), at, link);
   One one;
   auto batch = std::make_unique<EventBatch>();
-  parser->begin(burst.burst());
+  receive(*parser, burst.burst(), one.counts);
   EXPECT_FALSE(parser->next(*batch, one.counts));
   one.events = batch->count;
   const uint32_t columns = map_of(*schema("packet"), fields).used;
@@ -389,7 +389,7 @@ TEST(Packet, OutOfRangeTimesEndCounted) {
   burst.burst().first = Position{50};
   auto batch = std::make_unique<EventBatch>();
   LaneCounts counts;
-  parser->begin(burst.burst());
+  receive(*parser, burst.burst(), counts);
   EXPECT_FALSE(parser->next(*batch, counts));
   EXPECT_EQ(batch->count, 2u);
   EXPECT_EQ(batch->time[0].ns, 100);
@@ -399,7 +399,7 @@ TEST(Packet, OutOfRangeTimesEndCounted) {
   EXPECT_EQ(counts.ended.out_of_range, 2u);
   EXPECT_EQ(counts.bytes, 4 * frame.size());
   expect_balanced(counts);
-  parser->begin(burst.burst());
+  receive(*parser, burst.burst(), counts);
   EXPECT_FALSE(parser->next(*batch, counts));
   EXPECT_EQ(index_of(batch->ordinal), 2u);
 }
@@ -415,7 +415,7 @@ TEST(Packet, PartitionsInOrderOfDiscovery) {
         PacketBuilder().ethernet().ipv4(ipv4_address(10, 0, 0, host), kB).udp(1, 2, 3).finish());
   auto batch = std::make_unique<EventBatch>();
   LaneCounts counts;
-  parser->begin(burst.burst());
+  receive(*parser, burst.burst(), counts);
   EXPECT_FALSE(parser->next(*batch, counts));
   std::vector<uint32_t> got;
   for (uint32_t i = 0; i < batch->count; ++i) got.push_back(index_of(batch->partition[i]));
