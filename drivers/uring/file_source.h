@@ -54,11 +54,6 @@ class FileSource final : public Source {
   // Bytes that open() takes from the arena.
   static uint64_t memory(const FileSourceOptions& options);
   ~FileSource() override;
-  // Bytes that open() takes from its arena.
-  static uint64_t memory(const FileSourceOptions& options) {
-    const uint64_t blocks = options.reader == Reader::kUring ? options.depth + 2 : 1;
-    return blocks * options.block_bytes + CaptureFramer::kSpillBytes;
-  }
 
   Received receive(Burst& burst) override;
   void release(Burst& burst) override;
