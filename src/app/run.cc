@@ -51,7 +51,8 @@ absl::Status build_worker(Host& host, uint32_t w, WorkerParts& parts) try {
     Feed feed;
     feed.lane = lane.id;
     feed.live = layout.sources[lane.source].live;
-    feed.silent_after = source.silent_after;
+    // A file that does not grow can wait for its reader, so its pauses say nothing.
+    if (feed.live || source.file.follow) feed.silent_after = source.silent_after;
     feed.max_drift = source.max_drift;
     auto opened = host.sources->open_lane(lane.source, lane.index, *parts.arena,
                                           host.said[index_of(lane.id)]);

@@ -96,7 +96,8 @@ TEST_P(Reference, EqualsFlink) {
   options.plans = {plan_for(c, static_cast<uint32_t>(name.size()))};
   options.lanes = {{LaneId{0}, 0, {.bound = {c.bound}, .max_partitions = 1}}};
   Arena arena({.node = -1, .require_node = false, .fault_in = false});
-  ExchangeFabric fabric(options, arena);
+  Arena* const arenas[] = {&arena, &arena, &arena};
+  ExchangeFabric fabric(options.plans, std::span(arenas).first(workers));
   std::vector<std::unique_ptr<Pipeline>> pipelines;
   std::vector<std::unique_ptr<ResultRing>> rings;
   std::vector<std::unique_ptr<ResultWriter>> writers;
@@ -112,7 +113,7 @@ TEST_P(Reference, EqualsFlink) {
   const auto collect = [&](ResultRing& ring) {
     for (; ResultBlock* block = ring.blocks.front(); ring.blocks.pop())
       for (uint32_t at = 0; at < block->used;) {
-        Run run;
+        tidewire::Run run;
         std::memcpy(&run, block->bytes.data() + at, sizeof run);
         at += sizeof run;
         EXPECT_EQ(run.flags, 0);
@@ -217,12 +218,12 @@ INSTANTIATE_TEST_SUITE_P(
             Case{"wireshark_disordered.tsv", "wireshark_disordered.session2_b3.tsv", session(2),
                  3 * kSecond, 813}),
         ::testing::Values(1u, 2u, 3u)),
-    [](const auto& info) {
-      std::string text = std::get<0>(info.param).output;
+    [](const auto& tested) {
+      std::string text = std::get<0>(tested.param).output;
       std::replace_if(
           text.begin(), text.end(), [](char x) { return !isalnum(static_cast<unsigned char>(x)); },
           '_');
-      return text + "_workers" + std::to_string(std::get<1>(info.param));
+      return text + "_workers" + std::to_string(std::get<1>(tested.param));
     });
 
 }  // namespace
