@@ -94,8 +94,9 @@ Plan random_plan(Rng& rng, uint16_t id, const ScenarioShape& shape) {
   // 6 ns an event on average, and a pane is 1 ns wide at least.
   plan.max_panes = 300 + 5 * shape.events;
   plan.max_deferred = uint64_t{shape.lanes} * shape.events;
-  plan.max_sessions =
-      plan.window.kind == WindowKind::kSession ? uint64_t{shape.lanes} * shape.events : 0;
+  // A store has its shards' part of the sessions, and one shard may be all that is used.
+  if (plan.window.kind == WindowKind::kSession)
+    plan.max_sessions = plan.max_deferred * plan.shards;
   return plan;
 }
 

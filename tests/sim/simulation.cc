@@ -302,9 +302,12 @@ void Simulation::expect_balanced() const {
       in += c.passed_on;
       out += c.filtered + c.store.natural + c.store.deferred + c.store.late + c.store.overflow +
              c.store.no_window + c.store.still_deferred;
+      const StoreUse use = d.worker->pipeline().use(plan.id);
       results += c.store.results;
       EXPECT_EQ(c.store.still_deferred, 0u);
-      EXPECT_EQ(c.store.overflow, 0u);
+      EXPECT_EQ(c.store.overflow, 0u) << plan.name << " keys " << use.keys << " of " << use.max_keys
+                                      << " panes " << use.panes << " of " << use.max_panes
+                                      << " deferred of " << use.max_deferred;
     }
     EXPECT_EQ(in, out) << plan.name;
     uint64_t seen = 0;
