@@ -126,6 +126,43 @@ TEST_F(Core, SilenceIsRecordedAndReplayedWithoutIt) {
   EXPECT_GT(round_trips, 50u);  // a whole worker was silent
 }
 
+// Through egress: the digest over all results in order, and how many there were.
+TEST_F(Core, DigestsAreEqualLiveAndReplayed) {
+  for (round_ = 0; round_ < 40; ++round_) {
+    const Scenario scenario = random_scenario(rng_, {.lanes = 4, .events = 60});
+    SimulationOptions options = random_options();
+    options.silence = true;
+    options.egress = true;
+    SCOPED_TRACE(testing::Message() << "TIDEWIRE_SEED=" << seed() << " round " << round_);
+    Simulation live(scenario, scenario.input, options, rng_.next());
+    ASSERT_TRUE(live.run());
+    live.expect_balanced();
+    const EgressCounts want = live.egress_counts();
+    EXPECT_EQ(want.results, right_answer(scenario, live.record()).results.size());
+    EXPECT_EQ(want.flagged, 0u);
+
+    // The same turns, met by neighbours and rings at other times.
+    const Sequences unread(scenario.lanes.size());
+    Simulation turns(scenario, unread, options, rng_.next(), live.worker_of_lane());
+    ASSERT_TRUE(turns.run_turns(live.turns()));
+    turns.expect_balanced();
+    EXPECT_EQ(turns.egress_counts().digest, want.digest);
+    EXPECT_EQ(turns.egress_counts().results, want.results);
+
+    // The same lanes on other workers, in other bursts.
+    for (const uint32_t workers : {1u, 2u, 3u}) {
+      options = random_options();
+      options.egress = true;
+      options.workers = workers;
+      Simulation replay(scenario, live.record(), options, rng_.next());
+      ASSERT_TRUE(replay.run());
+      EXPECT_EQ(replay.egress_counts().digest, want.digest) << workers;
+      EXPECT_EQ(replay.egress_counts().results, want.results);
+    }
+    if (HasFailure()) return;
+  }
+}
+
 // The same with a thread for each worker: what TSan looks at.
 TEST_F(Core, WorkersInThreads) {
   threads_ = true;

@@ -95,8 +95,7 @@ Plan random_plan(Rng& rng, uint16_t id, const ScenarioShape& shape) {
   plan.max_panes = 300 + 5 * shape.events;
   plan.max_deferred = uint64_t{shape.lanes} * shape.events;
   // A store has its shards' part of the sessions, and one shard may be all that is used.
-  if (plan.window.kind == WindowKind::kSession)
-    plan.max_sessions = plan.max_deferred * plan.shards;
+  if (plan.window.kind == WindowKind::kSession) plan.max_sessions = plan.max_deferred * plan.shards;
   return plan;
 }
 

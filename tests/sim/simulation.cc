@@ -102,13 +102,18 @@ void Reader::read(uint32_t burst, EventBatch& batch, std::vector<Punctuation>& p
 
 // ---------------------------------------------------------------- simulation
 Simulation::Simulation(const Scenario& scenario, const Sequences& input, SimulationOptions options,
-                       uint64_t seed)
-    : scenario_(scenario), options_(options), rng_(seed), record_(scenario.lanes.size()) {
-  for (uint32_t w = 0; w < options.workers; ++w) drivers_.emplace_back(rng_.next());
-  std::vector<uint32_t> worker_of_lane;
+                       uint64_t seed, std::vector<uint32_t> worker_of_lane)
+    : scenario_(scenario),
+      options_(options),
+      rng_(seed),
+      worker_of_lane_(std::move(worker_of_lane)),
+      record_(scenario.lanes.size()),
+      turns_(options.workers) {
+  for (uint32_t w = 0; w < options.workers; ++w) drivers_.emplace_back(w, rng_.next());
   for (uint32_t l = 0; l < scenario.lanes.size(); ++l) {
-    worker_of_lane.push_back(static_cast<uint32_t>(rng_.below(options.workers)));
-    drivers_[worker_of_lane[l]].own.push_back(l);
+    if (worker_of_lane_.size() == l)
+      worker_of_lane_.push_back(static_cast<uint32_t>(rng_.below(options.workers)));
+    drivers_[worker_of_lane_[l]].own.push_back(l);
     lanes_.push_back({Reader(input[l], LaneId{static_cast<uint16_t>(l)})});
   }
   std::vector<Arena*> arenas;
@@ -117,10 +122,17 @@ Simulation::Simulation(const Scenario& scenario, const Sequences& input, Simulat
     arenas.push_back(arenas_.back().get());
   }
   fabric_ = std::make_unique<ExchangeFabric>(scenario.plans, arenas);
-  for (uint32_t w = 0; w < options.workers; ++w)
+  std::vector<ResultRing*> rings;
+  for (uint32_t w = 0; w < options.workers; ++w) {
     drivers_[w].worker = std::make_unique<SimWorker>(
-        scenario, pipeline_options(scenario, options, w, worker_of_lane), *fabric_, *arenas_[w],
+        scenario, pipeline_options(scenario, options, w, worker_of_lane_), *fabric_, *arenas_[w],
         options.result_blocks);
+    rings.push_back(&drivers_[w].worker->ring());
+  }
+  std::vector<const Plan*> plans;
+  for (const Plan& plan : scenario.plans) plans.push_back(&plan);
+  if (options.egress)
+    egress_ = std::make_unique<Egress>(EgressOptions{}, plans, rings, std::vector<SinkBinding>{});
 }
 
 bool Simulation::finished(const Driver& d) const {
@@ -128,17 +140,59 @@ bool Simulation::finished(const Driver& d) const {
          std::all_of(d.own.begin(), d.own.end(), [this](uint32_t l) { return lanes_[l].ended; });
 }
 
+bool Simulation::all_finished() const {
+  return std::all_of(drivers_.begin(), drivers_.end(),
+                     [this](const Driver& each) { return finished(each); });
+}
+
+void Simulation::take_results(Driver& d) {
+  if (egress_)
+    egress_->step();
+  else
+    d.worker->drain();
+}
+
+void Simulation::take_rest() {
+  while (egress_ && egress_->step() > 0) {
+  }
+  if (egress_) return;
+  for (Driver& d : drivers_) d.worker->drain();
+}
+
 bool Simulation::run() {
   constexpr uint64_t kLimit = 2'000'000;
   for (uint64_t i = 0; i < kLimit; ++i) {
     Driver& d = drivers_[rng_.below(drivers_.size())];
-    if (d.rng.one_in(3)) d.worker->drain();
+    if (d.rng.one_in(3)) take_results(d);
     step(d);
-    if (i % 64 != 0) continue;
-    if (!std::all_of(drivers_.begin(), drivers_.end(),
-                     [this](const Driver& each) { return finished(each); }))
-      continue;
-    for (Driver& each : drivers_) each.worker->drain();
+    if (i % 64 != 0 || !all_finished()) continue;
+    take_rest();
+    return true;
+  }
+  return false;
+}
+
+bool Simulation::run_turns(const std::vector<std::vector<RecordedTurn>>& turns) {
+  constexpr uint64_t kLimit = 2'000'000;
+  std::vector<size_t> at(drivers_.size());
+  auto batch = std::make_unique<EventBatch>();
+  for (uint64_t i = 0; i < kLimit; ++i) {
+    Driver& d = drivers_[rng_.below(drivers_.size())];
+    if (d.rng.one_in(3)) take_results(d);
+    Turn in;
+    if (at[d.at] < turns[d.at].size() && d.worker->pipeline().has_room()) {
+      const RecordedTurn& turn = turns[d.at][at[d.at]++];
+      in.punctuations = turn.punctuations;
+      if (turn.batch) {
+        *batch = *turn.batch;
+        in.batch = batch.get();
+      }
+      for (const Punctuation& p : turn.punctuations)
+        lanes_[index_of(p.lane)].ended |= p.why == Punctuation::Why::kEnded;
+    }
+    d.worker->turn(in);
+    if (i % 64 != 0 || !all_finished()) continue;
+    take_rest();
     return true;
   }
   return false;
@@ -211,6 +265,12 @@ void Simulation::step(Driver& d) {
   else if (!d.rng.one_in(8))
     choose(d, in);
   in.punctuations = d.punctuations;
+  if (options_.egress && (in.batch || !in.punctuations.empty())) {
+    RecordedTurn& turn = turns_[d.at].emplace_back();
+    if (in.batch) turn.batch = std::make_unique<EventBatch>(*in.batch);
+    for (const Punctuation& p : in.punctuations)  // replay ignores silence
+      if (p.why != Punctuation::Why::kSilent) turn.punctuations.push_back(p);
+  }
   d.worker->turn(in);
 }
 
@@ -305,11 +365,12 @@ void Simulation::expect_balanced() const {
       const StoreUse use = d.worker->pipeline().use(plan.id);
       results += c.store.results;
       EXPECT_EQ(c.store.still_deferred, 0u);
-      EXPECT_EQ(c.store.overflow, 0u) << plan.name << " keys " << use.keys << " of " << use.max_keys
-                                      << " panes " << use.panes << " of " << use.max_panes
-                                      << " deferred of " << use.max_deferred;
+      EXPECT_EQ(c.store.overflow, 0u)
+          << plan.name << " keys " << use.keys << " of " << use.max_keys << " panes " << use.panes
+          << " of " << use.max_panes << " deferred of " << use.max_deferred;
     }
     EXPECT_EQ(in, out) << plan.name;
+    if (egress_) continue;  // it has taken the rows
     uint64_t seen = 0;
     for (const Driver& d : drivers_)
       for (const Result& r : d.worker->results()) seen += r.query == index_of(plan.id);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "egress/egress.h"
 #include "pipeline/pipeline.h"
 #include "scenario.h"
 
@@ -21,6 +22,12 @@ struct SimulationOptions {
   uint32_t results_per_turn = 512, rows_per_turn = 1024;
   bool silence = false;         // lanes fall silent
   uint32_t result_blocks = 64;  // of each worker's ring; a power of two
+  bool egress = false;          // results leave through src/egress, for their digest
+};
+
+struct RecordedTurn {
+  std::unique_ptr<EventBatch> batch;  // null: none
+  std::vector<Punctuation> punctuations;
 };
 
 // A worker as runtime builds it, and what has come out of its result ring.
@@ -30,6 +37,7 @@ class SimWorker {
             Arena& arena, uint32_t result_blocks);
   Pipeline& pipeline() { return *pipeline_; }
   const Pipeline& pipeline() const { return *pipeline_; }
+  ResultRing& ring() { return ring_; }
   uint32_t turn(const Turn& in);
   // Takes blocks as egress does; each row must come in order and beyond what had been called fired.
   void drain();
@@ -65,17 +73,22 @@ class Reader {
 class Simulation {
  public:
   Simulation(const Scenario& scenario, const Sequences& input, SimulationOptions options,
-             uint64_t seed);
+             uint64_t seed, std::vector<uint32_t> worker_of_lane = {});
   // In this thread, or each worker in a thread of its own with this one taking the results.
   // False: it has not come to an end.
   bool run();
   bool run_threads();
+  // In this thread, each worker with the turns that it had in another run.
+  bool run_turns(const std::vector<std::vector<RecordedTurn>>& turns);
 
   Answer answer() const;  // everything that came out, in the order of rule 8
   const Sequences& record() const { return record_; }  // what a replay needs
-  uint64_t round_trips() const;                        // a wholly silent worker asked for its floor
-  uint64_t floors() const;                             // a lane returned
-  uint64_t crowded() const;                            // turns without room in the rings
+  const std::vector<std::vector<RecordedTurn>>& turns() const { return turns_; }
+  const std::vector<uint32_t>& worker_of_lane() const { return worker_of_lane_; }
+  EgressCounts egress_counts() const { return egress_->counts(); }
+  uint64_t round_trips() const;  // a wholly silent worker asked for its floor
+  uint64_t floors() const;       // a lane returned
+  uint64_t crowded() const;      // turns without room in the rings
   // Balances, rest and allocations at the end.
   void expect_balanced() const;
 
@@ -85,7 +98,8 @@ class Simulation {
     bool silent = false, ended = false;
   };
   struct Driver {  // of one worker; shares nothing with the others
-    Driver(uint64_t seed) : rng(seed) {}
+    Driver(uint32_t w, uint64_t seed) : at(w), rng(seed) {}
+    uint32_t at;
     Rng rng;
     std::unique_ptr<SimWorker> worker;
     std::vector<uint32_t> own;  // lanes
@@ -100,6 +114,9 @@ class Simulation {
   void end(Driver& d, uint32_t lane);
   void note(uint32_t lane, const Punctuation& punctuation);
   bool finished(const Driver& d) const;
+  bool all_finished() const;
+  void take_results(Driver& d);
+  void take_rest();
 
   const Scenario& scenario_;
   SimulationOptions options_;
@@ -108,7 +125,10 @@ class Simulation {
   std::unique_ptr<ExchangeFabric> fabric_;
   std::vector<Driver> drivers_;
   std::vector<LaneState> lanes_;
+  std::vector<uint32_t> worker_of_lane_;
+  std::unique_ptr<Egress> egress_;
   Sequences record_;
+  std::vector<std::vector<RecordedTurn>> turns_;  // by worker
 };
 
 PipelineOptions pipeline_options(const Scenario& scenario, const SimulationOptions& options,
