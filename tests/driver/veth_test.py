@@ -175,17 +175,24 @@ class Test:
             self.expect(right in message and "setcap" in message, f"as nobody: {message}")
 
 
-def main():
-    receiver, work = sys.argv[1:3]
+def why_not():
+    """Why this process may not make namespaces; None: it may."""
     if os.geteuid() != 0:
-        print("skipped: making network namespaces takes root")
-        return SKIP
+        return "making network namespaces takes root"
     probe = subprocess.run(["ip", "netns", "add", f"tw{os.getpid()}p"], check=False,
                            capture_output=True)
     if probe.returncode != 0:
-        print(f"skipped: no network namespaces here: {probe.stderr.decode().strip()}")
-        return SKIP
+        return f"no network namespaces here: {probe.stderr.decode().strip()}"
     run("ip", "netns", "del", f"tw{os.getpid()}p")
+    return None
+
+
+def main():
+    receiver, work = sys.argv[1:3]
+    skip = why_not()
+    if skip:
+        print(f"skipped: {skip}")
+        return SKIP
     os.makedirs(work, exist_ok=True)
     capture = os.path.join(work, "sent.pcap")
     seed = int(os.environ.get("TIDEWIRE_SEED", time.time_ns() % 1_000_000))
