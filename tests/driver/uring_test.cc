@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -433,6 +434,33 @@ TEST(FileSource, WhereIoUringIsForbidden) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no seccomp filters here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(FileSource, WithoutTheRightToLockMemory) {
+  NEED_URING();
+  const Folder folder(BUILD_DIR);
+  const Capture c = capture(5000);
+  const std::string path = folder.put("a.pcap", c.file);
+  ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // Enough for the ring itself, not for ten blocks of 64 KiB.
+    const rlimit little{.rlim_cur = 256 << 10, .rlim_max = 256 << 10};
+    if (setrlimit(RLIMIT_MEMLOCK, &little) != 0) _exit(77);
+    if (geteuid() == 0 && (seteuid(65534) != 0 || access(path.c_str(), R_OK) != 0)) _exit(77);
+    auto source = FileSource::open({path}, {.block_bytes = 65536});
+    if (!source.ok()) _exit(77);  // this build folder is closed to others
+    std::vector<Packet> got;
+    const bool good = (*source)->describe().find("not registered") != std::string::npos &&
+                      drain(**source, got) == Received::kEnded && got == c.packets;
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "another user cannot read the build folder";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
