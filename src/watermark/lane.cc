@@ -122,11 +122,12 @@ void Lane::stamp_any(EventBatch& batch, LaneCounts& counts) {
       p.highest = time;
       leader_ = std::max(leader_, time);
     }
-    // The minimum can only have grown if its holder moved or was left behind, or if there was none;
-    // whoever joins below it is found by the next refresh.
-    if (joins || (rises && (id == holder_ || leader_ > overtaken_ ||
-                            (holder_ == kNobody && p.highest >= trailing()))))
+    // The minimum can only have grown if its holder moved or was left behind, or if there was none.
+    if (rises &&
+        (id == holder_ || leader_ > overtaken_ || (holder_ == kNobody && p.highest >= trailing())))
       refresh();
+    else if (joins) [[unlikely]]
+      join(id);
   }
   batch.max_stamp = top;
 }
@@ -172,6 +173,15 @@ void Lane::expire(EventTime arrival) {
       next_expiry_ = std::min(next_expiry_, last);
   }
   refresh();
+}
+
+// Who joins can only lower the minimum, and the frontier stays.
+void Lane::join(PartitionId id) {
+  const PartitionTracker& p = partitions_[index_of(id)];
+  if (p.highest < trailing()) return;
+  if (holder_ != kNobody && p.highest >= partitions_[index_of(holder_)].highest) return;
+  holder_ = id;
+  overtaken_ = limit(p.highest, options_.max_behind);
 }
 
 void Lane::refresh() {

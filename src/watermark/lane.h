@@ -87,6 +87,7 @@ class Lane {
   void stamp_one(EventBatch& batch, LaneCounts& counts);  // one partition: vectorises
   void stamp_any(EventBatch& batch, LaneCounts& counts);
   void hear(PartitionTracker& partition, EventTime arrival);
+  void join(PartitionId id);
   void refresh();
   void expire(EventTime arrival);
   bool far_ahead(EventTime time, EventTime arrival) const;
