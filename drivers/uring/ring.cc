@@ -28,7 +28,7 @@ int set_up(io_uring& ring, uint32_t entries) {
 }
 
 std::string refusal(int error) {
-  const std::string cause = std::string("io_uring is refused here (") + std::strerror(error) + ")";
+  std::string cause = std::string("io_uring is refused here (") + std::strerror(error) + ")";
   if (error == ENOSYS) return cause + ": the kernel has none, or a container filter hides it";
   if (error == EPERM || error == EACCES)
     return cause + ": a container filter or sysctl kernel.io_uring_disabled forbids it";
