@@ -75,7 +75,7 @@ bool take_number(std::string_view& text, Number& number, bool& too_long) {
 // |value| in the smallest unit, at most `limit`.
 bool parse(std::string_view text, std::span<const Unit> units, uint64_t limit, uint64_t& out,
            std::string& error) {
-  const std::string quoted = "'" + std::string(text) + "'";
+  const std::string quoted = std::string("'").append(text) + "'";
   Number number;
   bool too_long = false;
   if (!take_number(text, number, too_long)) {
@@ -141,7 +141,7 @@ std::string format_duration(Duration duration) {
   const bool negative = duration.ns < 0;
   const uint64_t value = negative ? uint64_t{0} - static_cast<uint64_t>(duration.ns)
                                   : static_cast<uint64_t>(duration.ns);
-  return (negative ? "-" : "") + format(value, kDurationUnits, "s");
+  return std::string(negative ? "-" : "") + format(value, kDurationUnits, "s");
 }
 
 std::string format_size(uint64_t bytes) {
