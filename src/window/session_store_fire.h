@@ -115,6 +115,8 @@ void SessionStore<W, Cells>::arm(uint32_t g, int64_t end) {
   const uint64_t tick = wheel_.tick_of(end);
   if (tick > wheel_.now()) return wheel_.arm(g, tick, s.armed);
   s.armed = TimingWheel::kQueued;
+  if (W > 0 && g != overflow_slot_)  // emit() will want it
+    __builtin_prefetch(keys_.key(g / keys_.capacity(), g % keys_.capacity()));
   heap_[due_count_++] = {end, s.hash, g};
   std::push_heap(heap_.begin(), heap_.begin() + static_cast<ptrdiff_t>(due_count_),
                  [this](const Due& a, const Due& b) { return after(a, b); });
