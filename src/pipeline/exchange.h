@@ -102,8 +102,9 @@ class Exchange {
   void publish(Progress own, bool returning);
   // Neighbours' messages in order, about `budget` rows: add(query, rows) for each block of rows,
   // which is valid during the call. Returns rows and messages taken.
-  template <class Add>
-  uint32_t take(uint32_t budget, Add&& add);
+  // While ready() is false rows stay in their ring.
+  template <class Ready, class Add>
+  uint32_t take(uint32_t budget, Ready&& ready, Add&& add);
 
   // Minimum over the workers that are not silent; all silent: the maximum; never back.
   EventTime frontier() const { return {frontier_.load(std::memory_order_relaxed)}; }
@@ -162,8 +163,8 @@ class Exchange {
   std::atomic<uint64_t> rows_sent_{0}, rows_taken_{0};
 };
 
-template <class Add>
-uint32_t Exchange::take(uint32_t budget, Add&& add) {
+template <class Ready, class Add>
+uint32_t Exchange::take(uint32_t budget, Ready&& ready, Add&& add) {
   uint32_t taken = 0;
   for (uint32_t k = 0; k < workers_ && taken < budget; ++k) {
     const uint32_t from = (turn_ + k) % workers_;
@@ -174,6 +175,7 @@ uint32_t Exchange::take(uint32_t budget, Add&& add) {
       if (!message) break;
       const uint32_t lines = message->lines;
       if (message->kind == ExchangeMessage::Kind::kRows) {
+        if (!ready()) break;
         const Rows rows = rows_of(*message);
         add(message->query, rows);
         count(rows_taken_, rows.count);

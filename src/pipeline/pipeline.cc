@@ -56,6 +56,8 @@ struct Pipeline::Impl {
   const Query* earliest(EventTime& place) const;
   bool wake(LaneId lane, EventTime& floor);
   bool at_rest() const;
+  bool stores_have_room() const;
+  bool keeps_up() const;
 
   std::vector<uint32_t> lane_at;  // by LaneId: index of an own lane, or kNotOwn
   std::vector<OwnLane> lanes;
@@ -121,8 +123,9 @@ uint32_t Pipeline::Impl::turn(const Turn& in, ResultWriter& out) {
   // 1. Punctuations: they were decided before this batch was received.
   for (const Punctuation& p : in.punctuations) own(p.lane).lane.punctuate(p);
   // 2. Neighbours' rows before our own: a full ring is waiting for us, and we never wait for it.
-  work += exchange.take(rows_per_turn,
-                        [this](QueryId id, const Rows& rows) { add(queries[index_of(id)], rows); });
+  work += exchange.take(
+      rows_per_turn, [this] { return stores_have_room(); },
+      [this](QueryId id, const Rows& rows) { add(queries[index_of(id)], rows); });
   // 3. Our events: each gets the watermark in force just before it, then joins its windows. After
   //    this nothing refers to the batch any more.
   if (in.batch) {
@@ -236,6 +239,23 @@ bool Pipeline::Impl::at_rest() const {
   return exchange.at_rest() && earliest(place) == nullptr;
 }
 
+// No store is short of room while its timeline has something to give back.
+bool Pipeline::Impl::stores_have_room() const {
+  for (const Query& query : queries)
+    if (!query.store->has_room() && query.store->next(query.frontier)) return false;
+  return true;
+}
+
+// The same, and no store's keys may run out while dead ones wait to be recycled.
+bool Pipeline::Impl::keeps_up() const {
+  for (const Query& query : queries) {
+    const StoreUse use = query.store->use();
+    const bool keys = use.keys + kBatchMax <= use.max_keys;
+    if ((!keys || !query.store->has_room()) && query.store->next(query.frontier)) return false;
+  }
+  return true;
+}
+
 // ---------------------------------------------------------------- the room's door
 std::vector<ArenaTerm> pipeline_memory(const PipelineOptions& options) {
   const ExchangeSizes sizes(options.plans);
@@ -259,6 +279,7 @@ Pipeline::Pipeline(const PipelineOptions& options, ExchangeFabric& fabric, Arena
 Pipeline::~Pipeline() = default;
 
 bool Pipeline::has_room() const { return impl_->exchange.has_room(); }
+bool Pipeline::keeps_up() const { return impl_->keeps_up(); }
 uint32_t Pipeline::turn(const Turn& in, ResultWriter& out) { return impl_->turn(in, out); }
 bool Pipeline::wake(LaneId lane, EventTime& floor) { return impl_->wake(lane, floor); }
 const Lane& Pipeline::lane(LaneId id) const { return impl_->own(id).lane; }

@@ -57,6 +57,10 @@ class Pipeline {
   // A whole batch fits every outgoing ring. False: the burst stays unread (a file waits, a NIC
   // counts missed).
   bool has_room() const;
+  // The timeline is not so far behind that a batch might find no pane, session or key free which it
+  // is about to give back. Lanes that can wait are not read meanwhile; a port is, and what does not
+  // fit is counted and flagged.
+  bool keeps_up() const;
   // One turn; returns how much was done, 0 = idle turn.
   uint32_t turn(const Turn& in, ResultWriter& out);
   // A silent lane of this worker has received something: what floor does it return with? False: not

@@ -413,6 +413,7 @@ class Compiler {
     sum.bytes_a_pane = pane_bytes(plan);
     const uint64_t least = window_panes + 2;  // one window and what comes next
     plan.max_panes = std::min(wanted, spec.memory / sum.bytes_a_pane);
+    plan.batch_panes = kBatchMax;
     sum.limited_by_memory = plan.max_panes < wanted;
     if (plan.max_panes >= least) return sum;
     const std::string needs = "one window needs " + std::to_string(least) + " panes";

@@ -107,6 +107,7 @@ struct Plan {
   uint32_t shards = 1;        // power of two, from max_keys only, never from cores
   uint64_t max_keys = 0;      // of the whole query
   uint64_t max_panes = 0;     // open at once (aligned)
+  uint64_t batch_panes = 0;   // and these, with one chunk each: WindowStore::has_room
   uint64_t max_sessions = 0;  // beyond one a key (session)
   uint64_t max_deferred = 0;
   bool one_lane() const { return lanes.size() == 1; }

@@ -181,6 +181,7 @@ Worker::LaneState* Worker::next_lane() {
 
 // The waiting lane with the lowest frontier that may go on and was not just found dry.
 Worker::LaneState* Worker::next_waiting() {
+  if (waiting_.empty() || !parts_.pipeline->keeps_up()) return nullptr;
   const EventTime G = parts_.pipeline->frontier();
   LaneState* lowest = nullptr;
   EventTime least;

@@ -54,6 +54,9 @@ class Deferred {
   }
 
   uint64_t size() const { return used_; }
+  bool has_room() const {
+    return heap_.size() - used_ >= std::min<size_t>(kBatchMax, heap_.size() / 2);
+  }
   uint64_t capacity() const { return heap_.size(); }
 
   bool push(const Rows& rows, uint32_t row) {

@@ -41,6 +41,10 @@ class PaneStore final : public WindowStore {
   PaneStore(const Plan& plan, ShardRange range, Reserve& reserve);
 
   void add(const Rows& rows) override;
+  bool has_room() const override {
+    return spare_count_ >= batch_panes_ && free_chunk_count_ >= batch_panes_ &&
+           deferred_.has_room();
+  }
   uint32_t fire(EventTime frontier, EventTime until, uint32_t budget, ResultWriter& out) override;
   std::optional<EventTime> next(EventTime frontier) const override;
   StoreCounts counts() const override;
@@ -110,6 +114,7 @@ class PaneStore final : public WindowStore {
   FlaggedIntervals flagged_;
   StoreCounts counts_;
   uint32_t row_words_;
+  uint64_t batch_panes_;
 
   std::span<Pane> panes_;
   std::span<Pane*> open_;   // by start; the first open_count_

@@ -21,18 +21,20 @@ PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& rese
       cells_(plan),
       keys_(plan, range, reserve),
       deferred_(plan, reserve),
-      row_words_(1 + W + cells_.words()) {
+      row_words_(1 + W + cells_.words()),
+      batch_panes_(plan.batch_panes) {
   CHECK(plan.max_panes > 0 && plan.max_panes < (uint64_t{1} << 31));
-  const size_t chunks = plan.max_panes * keys_.shards();
+  const size_t panes = plan.max_panes + plan.batch_panes;
+  const size_t chunks = plan.max_panes * keys_.shards() + plan.batch_panes;
   const size_t chunk_words = size_t{keys_.capacity()} * cells_.words();
-  panes_ = reserve.take<Pane>(plan.max_panes, "panes");
-  open_ = reserve.take<Pane*>(plan.max_panes, "panes");
-  spare_ = reserve.take<Pane*>(plan.max_panes, "panes");
-  part_ = reserve.take<const int64_t*>(plan.max_panes, "panes");
+  panes_ = reserve.take<Pane>(panes, "panes");
+  open_ = reserve.take<Pane*>(panes, "panes");
+  spare_ = reserve.take<Pane*>(panes, "panes");
+  part_ = reserve.take<const int64_t*>(panes, "panes");
   free_chunks_ = reserve.take<int64_t*>(chunks, "panes");
   sum_ = reserve.take<int64_t>(chunk_words, "panes");
-  const auto tables = reserve.take<int64_t*>(chunks, "panes");
-  const auto overflow = reserve.take<int64_t>((plan.max_panes + 1) * cells_.words(), "panes");
+  const auto tables = reserve.take<int64_t*>(panes * keys_.shards(), "panes");
+  const auto overflow = reserve.take<int64_t>((panes + 1) * cells_.words(), "panes");
   const auto memory = reserve.take<int64_t>(chunks * chunk_words, "panes");
   cells_.clear(overflow.data(), overflow.size() / cells_.words());
   cells_.clear(memory.data(), memory.size() / cells_.words());
@@ -44,7 +46,7 @@ PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& rese
     pane.overflow = &overflow[i * cells_.words()];
     spare_[spare_count_++] = &pane;
   }
-  if (!overflow.empty()) trash_ = &overflow[plan.max_panes * cells_.words()];
+  if (!overflow.empty()) trash_ = &overflow[panes * cells_.words()];
   none_.start = INT64_MAX;  // holds no row: no time is that late, no stamp that early
   none_.natural_until = none_.last_end = INT64_MIN;
 }

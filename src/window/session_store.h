@@ -38,6 +38,9 @@ class SessionStore final : public WindowStore {
   SessionStore(const Plan& plan, ShardRange range, Reserve& reserve);
 
   void add(const Rows& rows) override;
+  bool has_room() const override {
+    return free_pooled_count_ >= std::min<uint64_t>(kBatchMax, extra_ / 2) && deferred_.has_room();
+  }
   uint32_t fire(EventTime frontier, EventTime until, uint32_t budget, ResultWriter& out) override;
   std::optional<EventTime> next(EventTime frontier) const override;
   StoreCounts counts() const override;
@@ -104,6 +107,7 @@ class SessionStore final : public WindowStore {
   std::span<Due> heap_;
   uint64_t due_count_ = 0, open_ = 0;
   uint32_t free_pooled_ = 0;
+  uint64_t free_pooled_count_ = 0;
 
   int64_t fired_ = INT64_MIN;     // every place up to here is done
   int64_t frontier_ = INT64_MIN;  // what fire() was last told

@@ -177,6 +177,7 @@ typename SessionStore<W, Cells>::Merge SessionStore<W, Cells>::begin_another(uin
     if (o == 0) return Merge::kNoRoom;
     Session& spare = pooled(o);
     free_pooled_ = spare.older;
+    --free_pooled_count_;
     if (time > s.last) {
       spare.start = s.start;
       spare.last = s.last;
@@ -220,6 +221,7 @@ template <uint32_t W, class Cells>
 void SessionStore<W, Cells>::give_pooled(uint32_t o) {
   pooled(o).older = free_pooled_;
   free_pooled_ = o;
+  ++free_pooled_count_;
 }
 
 }  // namespace tidewire

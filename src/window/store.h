@@ -42,6 +42,11 @@ class WindowStore {
  public:
   virtual ~WindowStore() = default;
   virtual void add(const Rows& rows) = 0;
+  // Is there room for a whole batch, whatever it holds? One batch of a sparse recording may open a
+  // pane with every event, and the timeline gives them back only when it runs: whoever can wait
+  // waits while something is due and there is no room. With nothing due the pools are what the
+  // config's bounds ask for, and add() has a policy.
+  virtual bool has_room() const = 0;
   // Runs the timeline through place `until` and no further: fire points, deferred rows that are due
   // at `frontier` (stamp < frontier, or <= where one lane feeds the store), clean-up; canonical
   // order, shard by shard, about `budget` units of work a call; returns what it used, 0 when

@@ -71,7 +71,8 @@ Plan plan_for(const Case& c, uint32_t keys) {
   plan.placement = Placement::kExchange;
   plan.shards = 4;
   plan.max_keys = std::max<uint32_t>(keys, 64) * 4;
-  plan.max_panes = 256;
+  plan.max_panes = 64;
+  plan.batch_panes = kBatchMax;
   plan.max_sessions = 4096;
   plan.max_deferred = 4096;
   return plan;
@@ -131,7 +132,7 @@ TEST_P(Reference, EqualsFlink) {
   };
   auto batch = std::make_unique<EventBatch>();
   const auto turn = [&](const Turn& in) {
-    while (!pipelines[0]->has_room())
+    while (!pipelines[0]->has_room() || !pipelines[0]->keeps_up())
       for (uint32_t w = 0; w < workers; ++w) {
         pipelines[w]->turn({}, *writers[w]);
         collect(*rings[w]);

@@ -68,6 +68,7 @@ Pipeline::Pipeline(const PipelineOptions& options, ExchangeFabric&, Arena&)
 Pipeline::~Pipeline() { all_fakes().erase(this); }
 
 bool Pipeline::has_room() const { return impl_->fake.room; }
+bool Pipeline::keeps_up() const { return impl_->fake.room; }
 
 uint32_t Pipeline::turn(const Turn& in, ResultWriter&) {
   FakePipeline& fake = impl_->fake;
