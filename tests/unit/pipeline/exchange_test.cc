@@ -16,6 +16,8 @@
 namespace tidewire {
 namespace {
 
+bool always() { return true; }  // the stores have room
+
 using State = Progress::State;
 
 uint64_t seed() {
@@ -53,7 +55,7 @@ class Workers {
   // Messages only: these tests send no rows.
   void settle() {
     for (int i = 0; i < 4; ++i)
-      for (auto& end : ends_) end->take(1000, [](QueryId, const Rows&) { FAIL(); });
+      for (auto& end : ends_) end->take(1000, always, [](QueryId, const Rows&) { FAIL(); });
   }
 
  private:
@@ -148,7 +150,7 @@ TEST(Exchange, EveryRowReachesItsOwnerOnceInOrderAndNotBelowTheFrontier) {
     auto source = std::make_unique<Source>();
     bool full = false;
     const auto take = [&](uint32_t w, uint32_t budget) {
-      workers[w].take(budget, [&](QueryId q, const Rows& rows) {
+      workers[w].take(budget, always, [&](QueryId q, const Rows& rows) {
         ledger[w].take(workers.plans()[index_of(q)], w, count, rows, workers[w].frontier());
       });
     };
@@ -228,14 +230,15 @@ TEST(Exchange, WakingIsARoundTripAndOwnersHoldUntilTheNextPublish) {
   EXPECT_FALSE(w[0].wake(floor));
   w[0].publish({State::kSilent, {10}}, true);  // sends the question
   w[1].publish({State::kHolds, {70}}, false);
-  w[2].take(1000, [](QueryId, const Rows&) {});  // 2 has seen the question and 1 at 70: it answers
-  w[2].publish({State::kHolds, {65}}, false);    // its frontier, 40 or 60, and holds
+  w[2].take(1000, always,
+            [](QueryId, const Rows&) {});      // 2 has seen the question and 1 at 70: it answers
+  w[2].publish({State::kHolds, {65}}, false);  // its frontier, 40 or 60, and holds
   const EventTime held = w[2].frontier();
-  w[1].take(1000, [](QueryId, const Rows&) {});
+  w[1].take(1000, always, [](QueryId, const Rows&) {});
   w[1].publish({State::kHolds, {80}}, false);
   const EventTime held1 = w[1].frontier();
   EXPECT_FALSE(w[0].wake(floor));
-  w[0].take(1000, [](QueryId, const Rows&) {});
+  w[0].take(1000, always, [](QueryId, const Rows&) {});
   EXPECT_TRUE(w[0].wake(floor));
   EXPECT_GE(floor, held);
   EXPECT_GE(floor, held1);
@@ -291,7 +294,7 @@ TEST(Exchange, AllAgreeHoweverTheWordWasPassed) {
     w.settle();
     if (ended_first) w[0].publish({State::kEnded, {100}}, false);
     if (!ended_first) w[1].publish({State::kSilent, {50}}, false);
-    w[2].take(1000, none);
+    w[2].take(1000, always, none);
     w[0].publish({State::kEnded, {100}}, false);
     w[1].publish({State::kSilent, {50}}, false);
     w.settle();
@@ -306,6 +309,27 @@ TEST(ExchangeDeathTest, APromiseIsNeverTakenBack) {
   EXPECT_DEATH(w[0].publish({State::kHolds, {39}}, false), "promised_.watermark");
   w[1].publish({State::kSilent, {40}}, false);
   EXPECT_DEATH(w[1].publish({State::kHolds, {90}}, false), "kKnown");  // returned without a floor
+}
+
+TEST(Exchange, RowsStayInTheirRingWhileTheStoresHaveNoRoom) {
+  Workers w(2, {plan_of(0, 1, 0, 2)});
+  const EventTime time[] = {{5}, {6}}, stamp[] = {{1}, {1}};
+  const uint64_t hash[] = {~uint64_t{0}, ~uint64_t{1}};  // the last shard: worker 1's
+  const int64_t key[] = {7, 8};
+  Rows rows;
+  rows.count = 2;
+  rows.time = time;
+  rows.stamp = stamp;
+  rows.hash = hash;
+  rows.key[0] = key;
+  EXPECT_EQ(w[0].route(w.plans()[0], rows).count, 0u);
+  uint32_t taken = 0;
+  const auto add = [&](QueryId, const Rows& got) { taken += got.count; };
+  w[1].take(
+      1000, [] { return false; }, add);
+  EXPECT_EQ(taken, 0u);
+  w[1].take(1000, always, add);
+  EXPECT_EQ(taken, 2u);
 }
 
 }  // namespace
