@@ -42,7 +42,10 @@ Received CopySource::receive(Burst& burst) {
     burst.unstamped += static_cast<uint32_t>(burst.arrival[n] == EventTime::before_all());
   }
   burst.count = n;
-  if (at_ == original_.count) source_->release(original_);
+  if (at_ == original_.count) {
+    source_->release(original_);
+    at_ = original_.count = 0;
+  }
   return Received::kPackets;
 }
 
