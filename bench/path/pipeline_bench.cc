@@ -87,7 +87,8 @@ class Subject {
   // A new pipeline on the same arena would grow it run by run, so event time goes on instead: every
   // run is shifted past the one before, the tables stay warm.
   void start() {
-    fabric_ = std::make_unique<ExchangeFabric>(options_, arena_);
+    Arena* const arenas[] = {&arena_};
+    fabric_ = std::make_unique<ExchangeFabric>(options_.plans, arenas);
     pipeline_ = std::make_unique<Pipeline>(options_, *fabric_, arena_);
   }
   Sums run(const std::vector<Event>& events, LatencyHistogram* turns) {
@@ -229,7 +230,7 @@ int main(int argc, char** argv) {
     if (flag == "--events")
       events = std::strtoull(value, nullptr, 10);
     else if (flag == "--repeat")
-      repeat = std::atoi(value);
+      repeat = static_cast<int>(std::strtol(value, nullptr, 10));
     else if (flag == "--keys")
       keys = {std::strtoull(value, nullptr, 10)};
     else if (flag == "--work" && std::string(value) == "tumbling")
