@@ -65,7 +65,7 @@ class Subject {
     plan.max_keys = keys;
     while (plan.max_keys / plan.shards > 512) plan.shards *= 2;
     plan.max_panes = 16;
-    plan.max_sessions = keys / 4 + 8192;
+    plan.max_sessions = keys / 4 + 65'536;
     plan.max_deferred = 4096;
     switch (work) {
       case Work::kTumbling:

@@ -1,8 +1,12 @@
 #include "app/run.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -112,36 +116,43 @@ absl::Status build_egress(const Host& host, EgressParts& parts) {
   return absl::OkStatus();
 }
 
-// The first signal drains, the second stops at once. A thread of its own, since the control thread
-// is in run().
+// The first signal drains, the second exits at once, whatever a sink may be waiting for. A thread
+// of its own, since the control thread is in run().
 class SignalThread {
  public:
   explicit SignalThread(Appliance& appliance)
-      : appliance_(appliance), thread_([this] { wait(); }) {}
-  ~SignalThread() {
-    over_.store(true);
-    thread_.join();
-  }
-
- private:
-  void wait() {
+      : appliance_(appliance), over_(eventfd(0, EFD_CLOEXEC)) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    const timespec tick{0, 100'000'000};
-    int seen = 0;
-    while (!over_.load()) {
-      if (sigtimedwait(&set, nullptr, &tick) < 0) continue;
-      if (++seen == 1)
-        say("draining: open windows are emitted as partial; a second signal exits at once");
-      else
-        std::_Exit(128 + SIGINT);
+    signals_ = signalfd(-1, &set, SFD_CLOEXEC);
+    thread_ = std::thread([this] { wait(); });
+  }
+  ~SignalThread() {
+    eventfd_write(over_, 1);
+    thread_.join();
+    close(signals_);
+    close(over_);
+  }
+  SignalThread(const SignalThread&) = delete;
+  SignalThread& operator=(const SignalThread&) = delete;
+
+ private:
+  void wait() {
+    pollfd ready[] = {{over_, POLLIN, 0}, {signals_, POLLIN, 0}};
+    for (int seen = 0; poll(ready, 2, -1) >= 0 || errno == EINTR;) {
+      if (ready[0].revents & POLLIN) return;
+      signalfd_siginfo info;
+      if (!(ready[1].revents & POLLIN) || read(signals_, &info, sizeof info) != sizeof info)
+        continue;
+      if (++seen > 1) std::_Exit(128 + static_cast<int>(info.ssi_signo));
+      say("draining: open windows are emitted as partial; a second signal exits at once");
       appliance_.request_drain();
     }
   }
   Appliance& appliance_;
-  std::atomic<bool> over_{false};
+  int over_, signals_;
   std::thread thread_;
 };
 
@@ -268,14 +279,15 @@ int run_appliance(Layout layout, const RunOptions& options) {
     bytes += appliance.worker(w).arena()->bytes();
   }
   say_start(host, pages, bytes);
-  const MonotonicTime begin = system_clock().now();
+  double seconds = 0;
   {
     SignalThread signals(appliance);
     ProgressLine progress(layout, options.progress);
+    const MonotonicTime begin = system_clock().now();
     appliance.run({200 * kMillisecond},
                   [&](const ApplianceSample& sample) { progress.show(sample); });
+    seconds = static_cast<double>(between(begin, system_clock().now()).ns) / 1e9;
   }
-  const double seconds = static_cast<double>(between(begin, system_clock().now()).ns) / 1e9;
   std::fflush(stdout);
   const Summary summary = print_summary(layout, appliance, seconds, stderr);
   return summary.balanced && !summary.source_failed && summary.lost == 0 ? kExitOk : kExitFailed;
