@@ -8,10 +8,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 
 namespace tidewire::uring {
 
-DescriptorSink::DescriptorSink(int fd) : fd_(fd) { std::signal(SIGPIPE, SIG_IGN); }
+DescriptorSink::DescriptorSink(int fd) : fd_(fd), terminal_(isatty(fd) != 0) {
+  std::signal(SIGPIPE, SIG_IGN);
+}
 
 int DescriptorSink::write_all(std::span<const std::byte> bytes, size_t& written) {
   written = 0;
@@ -44,6 +47,8 @@ void DescriptorSink::send(const Records& records) {
     return;
   }
   size_t written = 0;
+  constexpr std::string_view kClearLine = "\r\033[K";
+  if (terminal_) write_all(std::as_bytes(std::span(kClearLine)), written);
   const int error = write_all(records.bytes.first(records.ends.back()), written);
   const auto whole = static_cast<size_t>(
       std::upper_bound(records.ends.begin(), records.ends.end(), written) - records.ends.begin());

@@ -25,6 +25,7 @@ class DescriptorSink final : public Sink {
   void cut_back(size_t torn);
 
   int fd_;
+  bool terminal_;  // a progress line may stand where the records go: it is cleared first
   bool closed_ = false;
   SinkAccount account_;
 };
