@@ -190,7 +190,7 @@ Without CONFIG the embedded default runs: three queries on the bundled capture, 
 
   tidewire run --pcap trace.pcapng                  see what is in a capture
   tidewire run my.conf --workers 2 --output json    the same results on any number of workers
-  tidewire peek trace.pcapng --count 5              is the time right? are the fields what you expect?
+  tidewire peek trace.pcapng --count 5              is the time right? are the fields as expected?
   tidewire help run                                 the flags of a command
 
 Exit codes: 0 done; 1 the config has problems; 2 wrong command line; 3 a file, port, sink or memory
@@ -204,7 +204,8 @@ std::string_view help_text(Command command) {
       return R"(tidewire run [CONFIG] [flags]: read packets, print windows
 
   CONFIG            a config file (see config/tidewire.conf for every option with its reason)
-  --pcap FILE       no config: the embedded default's queries on this capture (pcap, pcapng, .gz, .zst)
+  --pcap FILE       no config: the embedded default's queries on this capture (pcap, pcapng, .gz,
+                    .zst)
   --workers N       worker threads; results do not depend on it
   --burst N         packets a source hands over at most in one call (1 to 256); nor on this
   --output FORM     table, json or csv on the terminal and stdout sinks
@@ -218,26 +219,28 @@ balances are printed. A second one exits at once.
   tidewire run live.conf
 )";
     case Command::kCheck:
-      return R"(tidewire check CONFIG: every problem of a config in one go, each with file:line:column, its cause and
-the nearest valid name. Exit code 0 when there is none, 1 otherwise. Opens no device.
+      return R"(tidewire check CONFIG: every problem of a config in one go
+
+Each with file:line:column, its cause and the nearest valid name. Exit code 0 when there is none, 1
+otherwise. Opens no device.
 )";
     case Command::kExplain:
       return R"(tidewire explain [CONFIG] [--pcap FILE] [--workers N]: the effective plan
 
-Lanes, partitions, cores and nodes, queues, queries with their columns and panes, the memory sum term by
-term, and what was defaulted. Opens no port and reserves nothing.
+Lanes, partitions, cores and nodes, queues, queries with their columns and panes, the memory sum
+term by term, and what was defaulted. Opens no port and reserves nothing.
 )";
     case Command::kPeek:
       return R"(tidewire peek SOURCE [flags]: the first events as parsed
 
-  SOURCE            a capture file; a device ("net_af_packet0,iface=eth0", "0000:3b:00.0"); or with --config
-                    the name of one of its sources
+  SOURCE            a capture file; a device ("net_af_packet0,iface=eth0", "0000:3b:00.0"); or with
+                    --config the name of one of its sources
   --config FILE     where SOURCE is configured
   --format NAME     packet (default) or itch
   --count N         how many events (20)
 
-One line an event: event time, how long before its arrival it happened (skew), partition, fields. At the end:
-what was dropped or odd, by name.
+One line an event: event time, how long before its arrival it happened (skew), partition, fields.
+At the end: what was dropped or odd, by name.
 
   tidewire peek trace.pcapng --count 5
   tidewire peek totalview.pcap --format itch

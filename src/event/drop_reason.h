@@ -37,9 +37,9 @@ enum class Note : uint8_t {
   kTooManyTags,  // more VLAN tags, MPLS labels or extension headers than are looked at
   kHeartbeat,    // message without an event
   kEndOfSession,
-  kUnknownMessage,  // skipped by its length
-  kGap,             // sequence numbers missing: how many messages
-  kReordered,       // a sequence number below the highest seen that had not come: fills a gap
+  kUnknownMessage,    // skipped by its length
+  kGap,               // sequence numbers missing: how many messages
+  kReordered,         // a sequence number below the highest seen that had not come: fills a gap
   kDuplicateMessage,  // a sequence number that had come: the message is left out
   kSequenceRestart,   // numbers far from the highest in the same session: counted on from there
   kSessionChange,

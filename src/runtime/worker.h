@@ -47,7 +47,7 @@ struct Feed {
 struct WorkerParts {
   uint32_t worker = 0;
   int core = -1;
-  int node = -1;  // for the arena
+  int node = -1;               // for the arena
   uint32_t burst = kBurstMax;  // packets that a source is asked for at once
   ResultRing* ring = nullptr;
   std::unique_ptr<Arena> arena;
