@@ -10,7 +10,6 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <vector>
 
 #include "drivers/dpdk/options.h"
@@ -150,6 +149,16 @@ absl::Status check_card(const Device& device) {
                  "hand it over: dpdk-devbind.py --bind=vfio-pci " + device.name);
 }
 
+// A shape: h is a hexadecimal digit, o an octal one, all else itself.
+bool matches(std::string_view text, std::string_view shape) {
+  return std::equal(text.begin(), text.end(), shape.begin(), shape.end(),
+                    [](unsigned char is, char wanted) {
+                      if (wanted == 'h') return std::isxdigit(is) != 0;
+                      if (wanted == 'o') return is >= '0' && is <= '7';
+                      return is == static_cast<unsigned char>(wanted);
+                    });
+}
+
 }  // namespace
 
 std::optional<std::string> Device::argument(std::string_view key) const {
@@ -165,14 +174,14 @@ std::optional<std::string> Device::argument(std::string_view key) const {
 }
 
 absl::StatusOr<Device> parse_device(std::string_view text) {
-  static const std::regex kAddress("([0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-7]");
   const size_t comma = text.find(',');
   Device device;
   device.name = std::string(text.substr(0, comma));
   if (comma != std::string_view::npos) device.arguments = std::string(text.substr(comma + 1));
-  if (std::regex_match(device.name, kAddress)) {
+  const bool shortened = matches(device.name, "hh:hh.o");
+  if (shortened || matches(device.name, "hhhh:hh:hh.o")) {
     device.kind = DeviceKind::kPci;
-    if (device.name.size() == std::string_view("3b:00.0").size()) device.name.insert(0, "0000:");
+    if (shortened) device.name.insert(0, "0000:");
     for (char& c : device.name) c = static_cast<char>(std::tolower(c));
     return device;
   }

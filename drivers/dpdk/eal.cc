@@ -11,11 +11,11 @@
 #include <unistd.h>
 #include <xdp/libxdp.h>
 
+#include <array>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -33,7 +33,7 @@ std::atomic<bool> g_running{false};
 struct LogState {
   std::mutex mutex;
   LogLine line;
-  std::deque<std::string> complaints;
+  std::vector<std::string> complaints;
   FILE* stream = nullptr;
 };
 LogState& log_state() {
@@ -41,17 +41,18 @@ LogState& log_state() {
   return state;
 }
 
-constexpr size_t kMostComplaints = 4;
+// The first ones: what went wrong stands before who gave up because of it.
+constexpr size_t kMostComplaints = 3;
+void complain(LogState& state, std::string_view line) {
+  if (state.complaints.size() < kMostComplaints) state.complaints.emplace_back(line);
+}
 
 void log_line(uint32_t level, std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   if (text.empty()) return;
   LogState& state = log_state();
   const std::lock_guard lock(state.mutex);
-  if (level <= RTE_LOG_WARNING) {
-    state.complaints.emplace_back(text);
-    if (state.complaints.size() > kMostComplaints) state.complaints.pop_front();
-  }
+  if (level <= RTE_LOG_WARNING) complain(state, text);
   if (state.line)
     state.line(level, text);
   else if (level <= RTE_LOG_ERR)
@@ -75,8 +76,7 @@ void log_library(bool warning, const char* format, va_list arguments) {
   log_line(RTE_LOG_INFO, line);
   LogState& state = log_state();
   const std::lock_guard lock(state.mutex);
-  state.complaints.emplace_back(line);
-  if (state.complaints.size() > kMostComplaints) state.complaints.pop_front();
+  complain(state, line);
 }
 
 int print_bpf(enum libbpf_print_level level, const char* format, va_list arguments) {
@@ -253,6 +253,9 @@ absl::StatusOr<std::shared_ptr<Eal>> Eal::start(const EalOptions& options,
                    std::string("DPDK does not start: ") + rte_strerror(error),
                    "it says: " + take_complaints());
   }
+  // EAL makes a folder for each prefix and leaves it. Nothing of ours stands in it, so it goes now,
+  // and a killed process leaves none.
+  rmdir(rte_eal_get_runtime_dir());
   // Only now: what destroys an Eal ends DPDK, and a start that was refused must not.
   auto eal = std::shared_ptr<Eal>(new Eal);
   g_running = true;
@@ -264,9 +267,7 @@ absl::StatusOr<std::shared_ptr<Eal>> Eal::start(const EalOptions& options,
 
 Eal::~Eal() {
   g_running = false;
-  const std::string folder = rte_eal_get_runtime_dir();
   rte_eal_cleanup();
-  rmdir(folder.c_str());  // EAL makes it for each prefix, and leaves it; only if empty
   LogState& state = log_state();
   rte_openlog_stream(nullptr);
   if (state.stream != nullptr) std::fclose(state.stream);

@@ -79,8 +79,8 @@ class Eal {
   // Socket for a port's own tables and rings: its node, where EAL has memory of that node.
   int socket_for(int node) const;
 
-  // What DPDK and its libraries complained of since the last call, for the message of a port that
-  // failed: drivers log the cause and return -1.
+  // The first things that DPDK and its libraries complained of since the last call, for the message
+  // of a port that failed: drivers log the cause and return -1.
   static std::string take_complaints();
 
  private:

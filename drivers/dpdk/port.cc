@@ -150,7 +150,8 @@ absl::Status Port::probe() {
     if (rte_eth_dev_get_port_by_name(name, &id_) != 0)
       return device_.kind == DeviceKind::kPci
                  ? failed("no driver took the card, or it was not named when DPDK started", ENODEV)
-                 : failed("the port did not come up", error != 0 ? error : ENODEV);
+                 : failed("the driver refuses the arguments \"" + device_.arguments + "\"",
+                          error != 0 ? error : ENODEV);
   }
   if (sockets_) sockets_->find();
   rte_eth_dev_owner owner{};
