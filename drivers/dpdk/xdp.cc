@@ -17,10 +17,11 @@ uint32_t xdp_program(const std::string& interface) {
   return bpf_xdp_query_id(index, 0, &program) == 0 ? program : 0;
 }
 
-bool xdp_queue_taken(const std::string& interface, uint32_t queue) {
+namespace {
+
+bool bind_refused(const std::string& interface, uint32_t queue) {
   constexpr uint32_t kFrame = 4096;
   constexpr uint32_t kFrames = 4;
-  constexpr useconds_t kRelease = 100'000;
   const int fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
   void* memory = mmap(nullptr, size_t{kFrame} * kFrames, PROT_READ | PROT_WRITE,
@@ -45,9 +46,21 @@ bool xdp_queue_taken(const std::string& interface, uint32_t queue) {
             errno == EBUSY;
   }
   close(fd);
-  usleep(kRelease);
   if (memory != MAP_FAILED) munmap(memory, size_t{kFrame} * kFrames);
   return taken;
+}
+
+}  // namespace
+
+bool xdp_queue_taken(const std::string& interface, uint32_t queue) {
+  constexpr useconds_t kRelease = 100'000;
+  constexpr int kTries = 20;
+  bool refused = true;
+  for (int i = 0; i < kTries && refused; ++i) {
+    refused = bind_refused(interface, queue);
+    usleep(kRelease);
+  }
+  return refused;
 }
 
 }  // namespace tidewire::dpdk

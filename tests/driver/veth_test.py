@@ -149,7 +149,8 @@ class Test:
         """A second start is refused, and the first one does not notice."""
         device = "net_af_xdp0,iface=tw0"
         out = os.path.join(self.work, "received.bin")
-        process, _ = self.start("--out", out, "--count", str(len(frames)), device)
+        process, _ = self.start("--out", out, "--seconds", "20", "--count", str(len(frames)),
+                                device)
         message = self.refused(device)
         self.expect("in use" in message and "ip link set dev tw0 xdp off" in message,
                     f"net_af_xdp, interface in use: {message}")
