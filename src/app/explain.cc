@@ -22,15 +22,6 @@ const char* name_of(WindowKind kind) {
   return "?";
 }
 
-std::string bytes_text(uint64_t bytes) {
-  char text[32];
-  if (bytes >= uint64_t{10} << 20)
-    std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
-  else
-    std::snprintf(text, sizeof text, "%.1f KiB", static_cast<double>(bytes) / 1024);
-  return text;
-}
-
 void print_source(const Layout& layout, uint32_t s, std::FILE* out) {
   const SourceConfig& source = layout.config.sources[s];
   std::fprintf(out, "\nsource %s: format %s\n", source.name.c_str(), source.format.c_str());

@@ -1,10 +1,9 @@
 #include "app/layout.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/strings.h"
-#include "event/burst.h"
-#include "event/event_batch.h"
 #include "format/catalog.h"
 
 namespace tidewire {
@@ -84,14 +83,14 @@ std::vector<MemoryTerm> memory_terms(const Layout& layout) {
                                     ? ShardRange{0, plan.shards}
                                     : shards_of(w, plan.shards, workers);
       for (const ArenaTerm& term : store_memory(plan, shards))
-        terms.push_back({"query " + plan.name + ": " + term.purpose, where, term.bytes});
+        terms.push_back({"query " + term.purpose, where, term.bytes});
     }
     PipelineOptions options = layout.pipeline;
     options.worker = w;
     for (const ArenaTerm& term : pipeline_memory(options))
       terms.push_back({term.purpose, where, term.bytes});
     terms.push_back({"results", where, uint64_t{c.runtime.result_blocks} * sizeof(ResultBlock)});
-    terms.push_back({"burst and batch", where, sizeof(Burst) + sizeof(EventBatch)});
+    terms.push_back({"burst and batch", where, kWorkerHeapBytes});
     for (const LaneLayout& lane : layout.lanes) {
       if (lane.worker != w) continue;
       const SourceConfig& source = c.sources[lane.source];
@@ -105,6 +104,15 @@ std::vector<MemoryTerm> memory_terms(const Layout& layout) {
       terms.push_back({"source " + c.sources[s].name + ": packet buffers", "its port's node",
                        source_memory(c.sources[s])});
   return terms;
+}
+
+std::string bytes_text(uint64_t bytes) {
+  char text[32];
+  if (bytes >= uint64_t{10} << 20)
+    std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+  else
+    std::snprintf(text, sizeof text, "%.1f KiB", static_cast<double>(bytes) / 1024);
+  return text;
 }
 
 }  // namespace tidewire

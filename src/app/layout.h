@@ -10,6 +10,8 @@
 
 #include "config/config.h"
 #include "drivers/catalog.h"
+#include "event/burst.h"
+#include "event/event_batch.h"
 #include "pipeline/pipeline.h"
 #include "query/compile.h"
 #include "runtime/topology.h"
@@ -52,5 +54,9 @@ struct LayoutResult {
 LayoutResult make_layout(Config config, const Topology& topology);
 
 std::vector<MemoryTerm> memory_terms(const Layout& layout);
+// What a worker takes beside its arena.
+inline constexpr uint64_t kWorkerHeapBytes = sizeof(Burst) + sizeof(EventBatch);
+// "1.5 KiB", "41.6 MiB"
+std::string bytes_text(uint64_t bytes);
 
 }  // namespace tidewire

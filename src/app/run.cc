@@ -210,7 +210,7 @@ void say_start(const Host& host, const std::vector<PageKind>& pages, uint64_t by
              std::string(to_string(layout.idle[w])) + ")";
   PageKind weakest = PageKind::kHuge;
   for (const PageKind kind : pages) weakest = std::max(weakest, kind);
-  say("workers on cores " + cores + "; " + std::to_string(bytes >> 20) + " MiB reserved on " +
+  say("workers on cores " + cores + "; " + bytes_text(bytes) + " reserved on " +
       std::string(to_string(weakest)));
   if (system.replication_factor > 1)
     say("replication_factor " + std::to_string(system.replication_factor) +
@@ -276,8 +276,10 @@ int run_appliance(Layout layout, const RunOptions& options) {
   uint64_t bytes = 0;
   for (size_t w = 0; w < appliance.workers(); ++w) {
     pages.push_back(appliance.worker(w).arena()->weakest());
-    bytes += appliance.worker(w).arena()->bytes();
+    bytes += appliance.worker(w).arena()->bytes() + kWorkerHeapBytes;
   }
+  for (const SourceConfig& source : layout.config.sources)
+    if (source.type == SourceType::kPort) bytes += source_memory(source);
   say_start(host, pages, bytes);
   double seconds = 0;
   {

@@ -293,6 +293,11 @@ class Looking(Folder):
         for word in ("lane", "memory", "pane", "worker", "src/24", "default"):
             self.assertIn(word, run.stdout)
 
+    def test_what_explain_sums_up_is_what_is_reserved(self):
+        for workers in ("1", "2", "3"):
+            said = re.search(r"([0-9.]+ MiB)  in all", tidewire("explain", "--workers", workers).stdout)[1]
+            self.assertIn(f"{said} reserved", tidewire("run", "--workers", workers).stderr)
+
     def test_replicas_without_peers_are_said_to_be_a_single_host(self):
         self.assertIn("single host", tidewire("run").stderr)
 
