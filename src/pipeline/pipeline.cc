@@ -56,6 +56,7 @@ struct Pipeline::Impl {
   const Query* earliest(EventTime& place) const;
   bool wake(LaneId lane, EventTime& floor);
   bool at_rest() const;
+  bool can_give_back(const Query& query) const;
   bool stores_have_room() const;
   bool keeps_up() const;
 
@@ -239,10 +240,17 @@ bool Pipeline::Impl::at_rest() const {
   return exchange.at_rest() && earliest(place) == nullptr;
 }
 
+// Has the query's timeline something to give back now? What waits for another query's frontier (the
+// horizon) is no reason to wait: that frontier may stand in the very ring that would not be read.
+bool Pipeline::Impl::can_give_back(const Query& query) const {
+  const std::optional<EventTime> next = query.store->next(query.frontier);
+  return next && *next <= horizon;
+}
+
 // No store is short of room while its timeline has something to give back.
 bool Pipeline::Impl::stores_have_room() const {
   for (const Query& query : queries)
-    if (!query.store->has_room() && query.store->next(query.frontier)) return false;
+    if (!query.store->has_room() && can_give_back(query)) return false;
   return true;
 }
 
@@ -251,7 +259,7 @@ bool Pipeline::Impl::keeps_up() const {
   for (const Query& query : queries) {
     const StoreUse use = query.store->use();
     const bool keys = use.keys + kBatchMax <= use.max_keys;
-    if ((!keys || !query.store->has_room()) && query.store->next(query.frontier)) return false;
+    if ((!keys || !query.store->has_room()) && can_give_back(query)) return false;
   }
   return true;
 }
