@@ -6,6 +6,7 @@
 // relies on it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "base/int128.h"
@@ -19,9 +20,12 @@ struct HashSeed {
   uint64_t salt = 0x243F6A8885A308D3u;
 };
 
+// Both factors are seeded, and both words enter once more beside the product: where one factor is
+// zero the other word still counts, and a sender cannot know the word for which it is.
 constexpr uint64_t mix_words(uint64_t a, uint64_t b, const HashSeed& seed) {
-  const uint128 m = static_cast<uint128>(a ^ seed.salt) * (b ^ 0x13198A2E03707344u);
-  return ((static_cast<uint64_t>(m) ^ static_cast<uint64_t>(m >> 64)) * seed.multiplier) ^ b;
+  const uint128 m = static_cast<uint128>(a ^ seed.salt) * (b ^ seed.multiplier);
+  const uint64_t folded = static_cast<uint64_t>(m) ^ static_cast<uint64_t>(m >> 64);
+  return (folded * seed.multiplier) ^ std::rotl(a, 32) ^ b;
 }
 
 template <uint32_t W>

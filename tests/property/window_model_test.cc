@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <map>
 #include <tuple>
@@ -273,10 +274,16 @@ Case make_case(uint64_t seed, Rng& rng) {
                         static_cast<int64_t>(slide - 1)};
 
   std::vector<Words> keys(plan.key_words == 0 ? 1 : 1 + rng.below(40));
+  // With this seed two words hash to rotl(first, 32) ^ second: some keys collide by force.
+  const bool collide = plan.key_words > 1 && rng.one_in(2);
+  if (collide) plan.seed = {0, 0};
   for (Words& key : keys)
-    for (uint32_t w = 0; w < plan.key_words; ++w)
-      key.push_back(w % 2 && rng.one_in(2) ? 0x13198A2E03707344  // collides in mix_words
-                                           : static_cast<int64_t>(rng.below(1000)) - 500);
+    for (uint32_t w = 0; w < plan.key_words; ++w) {
+      const auto first = static_cast<uint64_t>(w % 2 ? key[w - 1] : 0);
+      key.push_back(collide && w % 2 && rng.one_in(2) ? static_cast<int64_t>(std::rotl(first, 32))
+                    : collide                         ? static_cast<int64_t>(rng.next())
+                              : static_cast<int64_t>(rng.below(1000)) - 500);
+    }
   const size_t lanes = 1 + rng.below(4), rows = 20 + rng.below(200);
   plan.max_keys = keys.size();
   plan.max_panes = plan.max_deferred = lanes * rows;

@@ -29,5 +29,19 @@ TEST(Hash, EveryWordAndTheSeedMatter) {
   EXPECT_EQ(seen.size(), 6u);
 }
 
+// A factor that is zero must not swallow the other word: the hash stays injective in it.
+TEST(Hash, NoWordIsIgnoredWhateverTheOther) {
+  const HashSeed seed;
+  for (const uint64_t fixed : {uint64_t{0}, seed.salt, seed.multiplier, ~seed.salt}) {
+    std::set<uint64_t> first, second;
+    for (uint64_t word = 0; word < 1000; ++word) {
+      first.insert(mix_words(word, fixed, seed));
+      second.insert(mix_words(fixed, word, seed));
+    }
+    EXPECT_EQ(first.size(), 1000u) << fixed;
+    EXPECT_EQ(second.size(), 1000u) << fixed;
+  }
+}
+
 }  // namespace
 }  // namespace tidewire

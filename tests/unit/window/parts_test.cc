@@ -96,6 +96,7 @@ void check_dictionary(bool collide) {
   plan.key_words = W;
   plan.shards = 4;
   plan.max_keys = 400;
+  if (collide) plan.seed = kCollidingSeed;
   Arena arena(ArenaOptions{-1, false, false});
   Reserve reserve(&arena, "test");
   Dictionary<W> dictionary(plan, {0, 4}, reserve);
@@ -104,9 +105,10 @@ void check_dictionary(bool collide) {
   SingleRow row;
   for (int round = 0; round < 2000; ++round) {
     std::vector<int64_t> key(W);
-    for (int64_t& word : key) word = static_cast<int64_t>(rng.below(W == 1 ? 600 : 20)) - 300;
-    // Twenty keys under one hash: they spill over several lines.
-    if (collide && rng.one_in(4)) key[1] = 0x13198A2E03707344;
+    for (int64_t& word : key)
+      word = static_cast<int64_t>((rng.below(W == 1 ? 600 : 20) - 300) * 0x9E3779B97F4A7C15u);
+    // Twenty keys under one hash (and more for W == 4): they spill over several lines.
+    if (collide && rng.one_in(4)) key[1] = colliding_with(key[0]);
     std::copy(key.begin(), key.end(), row.key.begin());
     row.hash = hash_words<W>(row.key.data(), plan.seed);
     const Rows rows = row.rows();

@@ -2,6 +2,7 @@
 // structs.
 #pragma once
 
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -31,6 +32,14 @@ inline Plan sliding(int64_t size, int64_t slide) {
   return small_plan(WindowKind::kSliding, size, slide);
 }
 inline Plan session(int64_t gap) { return small_plan(WindowKind::kSession, gap, gap); }
+
+// With this seed two words hash to rotl(first, 32) ^ second, so that keys collide on request. Not
+// for keys of one word, whose multiplier must be odd.
+inline constexpr HashSeed kCollidingSeed{0, 0};
+// The second word that gives every first one the same hash.
+inline int64_t colliding_with(int64_t first) {
+  return static_cast<int64_t>(std::rotl(static_cast<uint64_t>(first), 32));
+}
 
 struct Row {
   int64_t time, stamp, key = 1, value = 1;
