@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "egress/combine.h"
+#include "window/cell_merge.h"
 
 namespace tidewire {
 namespace {
@@ -188,7 +188,7 @@ void Merge::combine_overflow(Head& first) {
   for (Head& head : heads_) {
     if (&head == &first || !head.block || head.order.rank != 2 || !head.order.same_window(order))
       continue;
-    combine_cells(plan, overflow_row_.data(), head.order.key + plan.key_words);
+    merge_cells(plan, overflow_row_.data(), head.order.key + plan.key_words);
     advance(head);
   }
 }

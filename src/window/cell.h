@@ -5,9 +5,7 @@
 //   WideCells   count, then a list of (operation, value, word); a batch is taken part by part, one
 //               pass each over cells that the first pass has brought into L1
 //
-// Every operation is commutative, associative and exact (core.md rule 7): sums wrap at 64 bits or
-// are carried at 128, first and last are ordered by (time, lane, ordinal). A cleared cell is the
-// neutral element.
+// What the operations mean: cell_merge.h. A cleared cell is their neutral element.
 #pragma once
 
 #include <immintrin.h>
@@ -17,9 +15,9 @@
 #include <cstdint>
 
 #include "base/check.h"
-#include "base/int128.h"
 #include "event/rows.h"
 #include "query/plan.h"
+#include "window/cell_merge.h"
 
 namespace tidewire {
 
@@ -181,42 +179,8 @@ class WideCells {
     }
     return 0;
   }
-  static void wrapping_add(int64_t& to, int64_t value) {
-    to = static_cast<int64_t>(static_cast<uint64_t>(to) + static_cast<uint64_t>(value));
-  }
-  static uint128 load128(const int64_t* word) {
-    return static_cast<uint128>(static_cast<uint64_t>(word[1])) << 64 |
-           static_cast<uint64_t>(word[0]);
-  }
-  static void store128(int64_t* word, uint128 value) {
-    word[0] = static_cast<int64_t>(static_cast<uint64_t>(value));
-    word[1] = static_cast<int64_t>(static_cast<uint64_t>(value >> 64));
-  }
   static void add128(int64_t* word, int64_t value) {
     store128(word, load128(word) + static_cast<uint128>(static_cast<int128>(value)));
-  }
-  static bool before(const int64_t* a, const int64_t* b) {
-    return a[0] != b[0] ? a[0] < b[0] : static_cast<uint64_t>(a[1]) < static_cast<uint64_t>(b[1]);
-  }
-  static void merge_part(CellOp op, int64_t* into, const int64_t* from) {
-    switch (op) {
-      case CellOp::kSum64:
-        return wrapping_add(into[0], from[0]);
-      case CellOp::kSum128:
-        return store128(into, load128(into) + load128(from));
-      case CellOp::kMin:
-        into[0] = std::min(into[0], from[0]);
-        return;
-      case CellOp::kMax:
-        into[0] = std::max(into[0], from[0]);
-        return;
-      case CellOp::kFirst:
-        if (before(from, into)) std::copy(from, from + 3, into);
-        return;
-      case CellOp::kLast:
-        if (before(into, from)) std::copy(from, from + 3, into);
-        return;
-    }
   }
 
   uint32_t words_;

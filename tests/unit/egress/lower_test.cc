@@ -5,7 +5,6 @@
 #include <array>
 #include <limits>
 
-#include "egress/combine.h"
 #include "fixture.h"
 
 namespace tidewire {
@@ -60,34 +59,6 @@ TEST(Lower, SumsOf128Bits) {
   EXPECT_EQ(lower(make_output("", OutputOp::kSum, 1, FieldType::kInteger, 0, true), negative.data())
                 .number,
             -1);
-}
-
-TEST(Combine, Stats) {
-  const Plan plan = stats_plan(0, "q", 1);
-  std::array<int64_t, 4> a{2, 10, 3, 7}, b{3, -4, -9, 5};
-  combine_cells(plan, a.data(), b.data());
-  EXPECT_EQ(a, (std::array<int64_t, 4>{5, 6, -9, 7}));
-}
-
-TEST(Combine, WideInEitherOrder) {
-  Plan plan;
-  plan.cell = CellKind::kWide;
-  plan.cell_words = 12;
-  plan.parts = {{CellOp::kSum128, 0, 1}, {CellOp::kMin, 0, 3},  {CellOp::kMax, 0, 4},
-                {CellOp::kFirst, 0, 5},  {CellOp::kLast, 0, 8}, {CellOp::kSum64, 0, 11}};
-  // Equal times: lane 0x8000 counts as later than lane 1, so the word is unsigned.
-  const auto far_lane = static_cast<int64_t>(uint64_t{0x8000} << 48);
-  const auto near_lane = static_cast<int64_t>(uint64_t{1} << 48);
-  const std::array<int64_t, 12> a{1, -1, 0, 5, 5, 100, near_lane, 11, 100, near_lane, 11, 6};
-  const std::array<int64_t, 12> b{2, 1, 0, 4, 9, 100, far_lane, 22, 100, far_lane, 22, -1};
-  // The low words 2^64 - 1 and 1 carry into the high word.
-  const std::array<int64_t, 12> both{3, 0, 1, 4, 9, 100, near_lane, 11, 100, far_lane, 22, 5};
-  auto ab = a;
-  combine_cells(plan, ab.data(), b.data());
-  EXPECT_EQ(ab, both);
-  auto ba = b;
-  combine_cells(plan, ba.data(), a.data());
-  EXPECT_EQ(ba, both);
 }
 
 }  // namespace
