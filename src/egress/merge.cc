@@ -26,7 +26,7 @@ bool Merge::Order::operator<(const Order& o) const {
 }
 
 Merge::Merge(std::vector<const Plan*> plans, std::vector<ResultRing*> rings)
-    : plans_(std::move(plans)), heads_(rings.size()) {
+    : plans_(std::move(plans)), heads_(rings.size()), lost_(plans_.size()) {
   uint32_t cell_words = 0;
   for (size_t i = 0; i < plans_.size(); ++i) {
     CHECK(index_of(plans_[i]->id) == i);
@@ -40,12 +40,14 @@ bool Merge::next(Result& out) {
   if (current_) leave_row();
   while (current_ || choose()) {
     Head& head = *current_;
-    if (head.run->kind == RunKind::kPoint && !(in_window_ && head.order.same_window(window_)))
-      enter_window(head.order);
     if (head.order.rank == 0) {
+      if (head.run->kind == RunKind::kLost)
+        lost_[head.order.query].add(head.run->start.ns, head.run->end.ns);
       advance(*std::exchange(current_, nullptr));
       continue;
     }
+    if (head.run->kind == RunKind::kPoint && !(in_window_ && head.order.same_window(window_)))
+      enter_window(head.order);
 #ifdef TIDEWIRE_DEBUG_CHECKS
     DCHECK(!any_ || !(head.order < last_));
     any_ = true;
@@ -143,7 +145,7 @@ void Merge::read_row(Head& head) {
   order.rank = 0;
   order.place = run.place.ns;
   order.start = run.start.ns;
-  order.end = run.end.ns;
+  order.end = run.kind == RunKind::kLost ? run.start.ns : run.end.ns;  // before those windows
   if (head.rows_left == 0) return;
   const auto* row = reinterpret_cast<const int64_t*>(head.block->bytes.data() + head.offset);
   if (run.kind == RunKind::kPlaced) {
@@ -174,6 +176,9 @@ void Merge::enter_window(const Order& window) {
   window_ = window;
   in_window_ = true;
   window_flags_ = 0;
+  FlaggedIntervals& lost = lost_[window.query];
+  if (lost.meets(window.end, window.end)) window_flags_ = kFlagOverflow;
+  lost.drop_through(window.end);
   for (const Head& head : heads_)
     if (head.block && head.run->kind == RunKind::kPoint && head.order.same_window(window))
       window_flags_ |= head.run->flags & kFlagOverflow;

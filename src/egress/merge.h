@@ -12,8 +12,9 @@
 //
 // __overflow__ rows of one window, one a worker, leave as one row. kFlagOverflow on any worker's
 // run of a kPoint window holds for the whole window: the runs of a window are all at the heads
-// before its first row leaves. A run without rows only brings its flags: of a worker that lost rows
-// but has no key there. Windows of kPlaced rows belong to one key and so to one worker.
+// before its first row leaves. A worker that lost rows may have no run there: it says so with kLost
+// before the first of those windows. Windows of kPlaced rows belong to one key and so to one
+// worker.
 #pragma once
 
 #include <array>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "egress/result.h"
+#include "window/flagged.h"
 
 namespace tidewire {
 
@@ -43,7 +45,7 @@ class Merge {
     const int64_t* key = nullptr;
     uint32_t key_words = 0;
     uint16_t query = 0;
-    // 0: a run without rows, 1: rows, 2: __overflow__
+    // 0: a run without rows (kLost), 1: rows, 2: __overflow__
     uint8_t rank = 0;
     bool same_window(const Order& o) const {
       return place == o.place && query == o.query && end == o.end && start == o.start;
@@ -79,7 +81,8 @@ class Merge {
   Order window_;
   bool in_window_ = false;
   uint16_t window_flags_ = 0;
-  std::vector<int64_t> overflow_row_;  // the combined cell
+  std::vector<FlaggedIntervals> lost_;  // by query: window ends
+  std::vector<int64_t> overflow_row_;   // the combined cell
   std::array<int64_t, kMaxKeyWords> no_key_{};
 #ifdef TIDEWIRE_DEBUG_CHECKS
   Order last_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace tidewire {
 
@@ -48,6 +49,14 @@ class FlaggedIntervals {
     while (gone < count_ && high_[gone] <= place) ++gone;
     if (gone > 0) erase(0, gone);
     last_ = 0;
+  }
+  // The first interval; there is one.
+  int64_t first() const { return low_[0]; }
+  std::pair<int64_t, int64_t> take_first() {
+    const std::pair<int64_t, int64_t> taken(low_[0], high_[0]);
+    erase(0, 1);
+    last_ = 0;
+    return taken;
   }
   bool empty() const { return count_ == 0; }
   uint32_t size() const { return count_; }

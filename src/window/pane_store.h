@@ -16,7 +16,8 @@
 // stop anywhere, add() never touches a pane whose first fire point has been reached (I2).
 //
 // A full pool (rule 9): no id left: the row goes to its pane's overflow cell; no pane or deferred
-// slot left: the row is counted and its windows are flagged through a bounded list.
+// slot left: the row is counted and its windows are flagged through a bounded list. This store may
+// have nothing to fire there while another worker has, so egress is told the list too (kLost).
 #pragma once
 
 #include <array>
@@ -75,6 +76,7 @@ class PaneStore final : public WindowStore {
   void add_mixed(const Rows& rows);
   Pane* place_odd(const Rows& rows, uint32_t row);
   void defer_or_drop(const Rows& rows, uint32_t row, int64_t last_end);
+  void lose(int64_t first_end, int64_t last_end);
   template <class At, class PaneOf>
   void combine(const Rows& rows, uint32_t count, At at, PaneOf pane);
   int64_t* locate(const Rows& rows, uint32_t row, uint64_t line, Pane& pane);
@@ -92,6 +94,14 @@ class PaneStore final : public WindowStore {
     bool busy = false;
     uint32_t shard = 0, rank = 0, ranks = 0;  // rank > 0: the shard is half written
   };
+  // What is due next, at which place; of equal places in this order.
+  enum class Due : uint8_t { kLost, kPoint, kRow, kNothing };
+  struct Next {
+    Due due;
+    int64_t place;
+  };
+  Next next_due(int64_t frontier) const;
+  bool tell_lost(ResultWriter& out);
   uint32_t fire_slice(uint32_t budget, ResultWriter& out);
   void begin_window();
   bool emit_shard(ResultWriter& out, uint32_t& used);
@@ -112,6 +122,7 @@ class PaneStore final : public WindowStore {
   Dictionary<W> keys_;
   Deferred deferred_;
   FlaggedIntervals flagged_;
+  FlaggedIntervals untold_;  // of those, what egress has not been told
   StoreCounts counts_;
   uint32_t row_words_;
   uint64_t batch_panes_;

@@ -165,8 +165,7 @@ typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::place_odd(const Rows& r
   Pane* pane = find_pane(start);
   if (!pane) pane = open_pane(start);
   if (!pane) {
-    ++counts_.overflow;
-    flagged_.add(geometry_.first_end(time), last_end);
+    lose(geometry_.first_end(time), last_end);
     return nullptr;
   }
   remember(pane);
@@ -178,9 +177,16 @@ void PaneStore<W, Cells>::defer_or_drop(const Rows& rows, uint32_t row, int64_t 
   if (rows.stamp[row].ns >= last_end) {
     ++counts_.late;
   } else if (!deferred_.push(rows, row)) {
-    ++counts_.overflow;
-    flagged_.add(geometry_.first_end(rows.stamp[row].ns), last_end);
+    lose(geometry_.first_end(rows.stamp[row].ns), last_end);
   }
+}
+
+// A row that would have been in the windows with these ends and all between. None has fired.
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::lose(int64_t first_end, int64_t last_end) {
+  ++counts_.overflow;
+  flagged_.add(first_end, last_end);
+  untold_.add(first_end, last_end);
 }
 
 template <uint32_t W, class Cells>

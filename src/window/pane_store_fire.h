@@ -18,31 +18,54 @@ uint32_t PaneStore<W, Cells>::fire(EventTime frontier, EventTime until, uint32_t
   const int64_t limit = std::min(frontier.ns, until.ns);
   uint32_t used = 0;
   while (used < budget) {
-    const bool row = deferred_.due(frontier.ns);
-    if (open_count_ > 0 && next_point_ <= limit &&
-        (!row || next_point_ <= deferred_.first_stamp())) {
-      const uint32_t slice = fire_slice(budget - used, out);
-      if (slice == 0) break;  // no result block is free
-      used += slice;
-    } else if (row && deferred_.first_stamp() <= until.ns) {
-      apply(deferred_.pop());
-      ++used;
-    } else {
+    const Next next = next_due(frontier.ns);
+    if (next.due == Due::kNothing || next.place > limit) {
       if (open_count_ == 0 && keys_.keys() > 0) used += forget_keys(limit, budget - used);
       fired_ = std::max(fired_, limit);
       break;
     }
+    uint32_t slice = 1;  // 0: no result block is free
+    switch (next.due) {
+      case Due::kLost:
+        slice = static_cast<uint32_t>(tell_lost(out));
+        break;
+      case Due::kPoint:
+        slice = fire_slice(budget - used, out);
+        break;
+      case Due::kRow:
+        apply(deferred_.pop());
+        break;
+      case Due::kNothing:
+        break;
+    }
+    if (slice == 0) break;
+    used += slice;
   }
   return used;
 }
 
 template <uint32_t W, class Cells>
+typename PaneStore<W, Cells>::Next PaneStore<W, Cells>::next_due(int64_t frontier) const {
+  Next next{Due::kNothing, frontier};
+  if (deferred_.due(frontier)) next = {Due::kRow, deferred_.first_stamp()};
+  if (open_count_ > 0 && next_point_ <= next.place) next = {Due::kPoint, next_point_};
+  if (!untold_.empty() && untold_.first() <= next.place) next = {Due::kLost, untold_.first()};
+  return next;
+}
+
+template <uint32_t W, class Cells>
 std::optional<EventTime> PaneStore<W, Cells>::next(EventTime frontier) const {
-  const bool row = deferred_.due(frontier.ns);
-  const bool point = open_count_ > 0 && next_point_ <= frontier.ns;
-  if (point && (!row || next_point_ <= deferred_.first_stamp())) return EventTime{next_point_};
-  if (row) return EventTime{deferred_.first_stamp()};
-  return std::nullopt;
+  const Next next = next_due(frontier.ns);
+  if (next.due == Due::kNothing) return std::nullopt;
+  return EventTime{next.place};
+}
+
+template <uint32_t W, class Cells>
+bool PaneStore<W, Cells>::tell_lost(ResultWriter& out) {
+  if (!out.room_for(1)) return false;
+  const auto [first, last] = untold_.take_first();
+  out.begin(query_, RunKind::kLost, {first}, {first}, {last}, kFlagOverflow, row_words_);
+  return true;
 }
 
 template <uint32_t W, class Cells>
@@ -251,8 +274,7 @@ void PaneStore<W, Cells>::apply(const SingleRow& single) {
   Pane* pane = find_pane(start);
   if (!pane) pane = open_pane(start);
   if (!pane) {
-    ++counts_.overflow;
-    flagged_.add(geometry_.first_end(single.stamp.ns), geometry_.last_end(single.time.ns));
+    lose(geometry_.first_end(single.stamp.ns), geometry_.last_end(single.time.ns));
     return;
   }
   line_[0] = keys_.line_of(single.hash);

@@ -1,12 +1,14 @@
 // Results on their way from a worker to egress: cells as they are, no text, in the order of the
 // worker's timeline.
 //
-//   block: | Run | row row row ... | Run | row ... |        one query; runs in order of (place,
-//   window end)
+//   block: | Run | row row row ... | Run | row ... |        one query; runs by (place, window end)
 //
-//   kPoint    window stands in the run:  row = { hash, key words, cell words }       order: (hash,
-//   key) kPlaced   each row has its window:   row = { start, end, hash, key words, cell words }
-//   order: (end, hash, key)
+//   kPoint    the window stands in the run   row = { hash, key words, cell words }
+//             order of its rows: (hash, key)
+//   kPlaced   each row has its window        row = { start, end, hash, key words, cell words }
+//             order of its rows: (end, hash, key)
+//   kLost     no rows: this worker has lost rows of every window that ends in [start, end], of
+//             which it may have nothing else to show; place == start
 //
 // A worker's ring of blocks carries them in order and then its *fired* place: no row at or below it
 // is still to come.
@@ -26,7 +28,7 @@
 
 namespace tidewire {
 
-enum class RunKind : uint8_t { kPoint, kPlaced };
+enum class RunKind : uint8_t { kPoint, kPlaced, kLost };
 
 // Flags of a window. kOverflow: rows went to __overflow__ or were counted lost there; such windows
 // stand outside the digest. kOverflowRow: this run's rows are the __overflow__ rows themselves
@@ -35,7 +37,7 @@ enum ResultFlags : uint16_t { kFlagOverflow = 1, kFlagOverflowRow = 2, kFlagPart
 
 struct Run {
   EventTime place;       // fire point; kPlaced: place of its first row
-  EventTime start, end;  // kPoint
+  EventTime start, end;  // kPoint, kLost
   uint32_t rows = 0;
   RunKind kind = RunKind::kPoint;
   uint8_t reserved = 0;

@@ -19,10 +19,11 @@ struct Row {
   std::vector<int64_t> key;
   std::vector<int64_t> cell;
   uint64_t hash = 0;
-  bool bare = false;  // a run without rows
+  bool lost = false;  // no row: kLost, of the windows that end in [end, through]
+  int64_t through = 0;
   bool overflow() const { return (flags & kFlagOverflowRow) != 0; }
   auto order() const {
-    return std::tuple(place, query, end, overflow() ? 2 : bare ? 0 : 1, hash, key);
+    return std::tuple(place, query, end, overflow() ? 2 : lost ? 0 : 1, hash, key);
   }
 };
 using Line = std::tuple<uint16_t, int64_t, int64_t, int64_t, uint16_t, std::vector<int64_t>,
@@ -76,17 +77,19 @@ std::vector<std::vector<Row>> random_rows(Rng& rng, const Scene& scene, uint32_t
         row.query = query;
         row.place = row.end = point * 100;
         row.start = row.end - 100;
-        if (rng.one_in(3)) {  // lost rows of which no cell is left
-          row.flags = kFlagOverflow;
-          row.bare = true;
-        } else {
-          row.flags = kFlagOverflow | kFlagOverflowRow;
-          row.key.resize(plan.key_words);
-          row.cell = {1, static_cast<int64_t>(rng.below(10)), -worker, worker};
+        if (rng.one_in(3)) {
+          row.lost = true;
+          row.through = row.end + static_cast<int64_t>(rng.below(3)) * 100;
+          rows[worker].push_back(row);
+          continue;
         }
+        row.flags = kFlagOverflow | kFlagOverflowRow;
+        row.key.resize(plan.key_words);
+        row.cell = {1, static_cast<int64_t>(rng.below(10)), -worker, worker};
         // The worker's other rows of this window carry the flag as well.
         for (Row& other : rows[worker])
-          if (other.query == query && other.place == row.place) other.flags |= kFlagOverflow;
+          if (other.query == query && other.place == row.place && !other.lost)
+            other.flags |= kFlagOverflow;
         rows[worker].push_back(row);
       }
     }
@@ -100,20 +103,22 @@ std::vector<std::vector<Row>> random_rows(Rng& rng, const Scene& scene, uint32_t
 // The slowest obvious version: all rows in one list, sorted; overflow rows added up.
 std::vector<Line> model(const std::vector<std::vector<Row>>& rows) {
   std::vector<Row> all;
-  std::map<std::tuple<uint16_t, int64_t, int64_t>, uint16_t> flags;
+  std::map<std::pair<uint16_t, int64_t>, uint16_t> flags;  // by query and window end
   for (const auto& list : rows)
     for (const Row& row : list) {
       all.push_back(row);
-      if (row.query != kSessionQuery)
-        flags[{row.query, row.place, row.end}] |= row.flags & kFlagOverflow;
+      if (row.query == kSessionQuery) continue;
+      flags[{row.query, row.end}] |= row.flags & kFlagOverflow;
+      for (int64_t end = row.end; row.lost && end <= row.through; end += 100)
+        flags[{row.query, end}] |= kFlagOverflow;
     }
   std::stable_sort(all.begin(), all.end(),
                    [](const Row& a, const Row& b) { return a.order() < b.order(); });
   std::vector<Line> lines;
   for (const Row& row : all) {
-    if (row.bare) continue;
+    if (row.lost) continue;
     const uint16_t all_flags = static_cast<uint16_t>(
-        row.flags | (row.query == kSessionQuery ? 0 : flags[{row.query, row.place, row.end}]));
+        row.flags | (row.query == kSessionQuery ? 0 : flags[{row.query, row.end}]));
     Line line{row.query, row.place, row.start, row.end, all_flags, row.key, row.cell};
     if (row.overflow() && !lines.empty() && (std::get<4>(lines.back()) & kFlagOverflowRow) != 0 &&
         std::get<0>(lines.back()) == row.query && std::get<3>(lines.back()) == row.end) {
@@ -141,9 +146,10 @@ struct Worker {
         write_sessions(plan, rng.below(4));
         continue;
       }
-      if (row.bare) {
-        out.writer->begin(plan.id, RunKind::kPoint, EventTime{row.place}, EventTime{row.start},
-                          EventTime{row.end}, row.flags, 1 + plan.key_words + plan.cell_words);
+      if (row.lost) {
+        out.writer->begin(plan.id, RunKind::kLost, EventTime{row.place}, EventTime{row.end},
+                          EventTime{row.through}, kFlagOverflow,
+                          1 + plan.key_words + plan.cell_words);
       } else {
         out.point_row(plan, row.place, row.start, row.end, row.flags, row.key, row.cell);
       }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/hash.h"
@@ -87,6 +88,8 @@ class StoreHarness {
   }
   uint64_t finish() { return fire(INT64_MAX); }
   std::vector<Result> take_results() { return std::exchange(results_, {}); }
+  // Window ends of which egress was told that rows are lost.
+  std::vector<std::pair<int64_t, int64_t>> take_lost() { return std::exchange(lost_, {}); }
   WindowStore& store() { return *store_; }
   StoreCounts counts() const { return store_->counts(); }
   Arena& arena() { return arena_; }
@@ -99,6 +102,7 @@ class StoreHarness {
         Run run;
         std::memcpy(&run, b->bytes.data() + at, sizeof run);
         at += sizeof run;
+        if (run.kind == RunKind::kLost) lost_.push_back({run.start.ns, run.end.ns});
         for (uint32_t i = 0; i < run.rows; ++i, at += b->row_words * 8) {
           int64_t word[16];
           std::memcpy(word, b->bytes.data() + at, b->row_words * 8);
@@ -125,6 +129,7 @@ class StoreHarness {
   Arena arena_;
   std::unique_ptr<WindowStore> store_;
   std::vector<Result> results_;
+  std::vector<std::pair<int64_t, int64_t>> lost_;
   uint64_t ordinal_ = 0, rows_ = 0, sum_of_counts_ = 0;
   bool keep_results_ = true;
 };

@@ -12,6 +12,7 @@ namespace tidewire {
 namespace {
 
 using Results = std::vector<Result>;
+using Intervals = std::vector<std::pair<int64_t, int64_t>>;
 constexpr int64_t kBefore = INT64_MIN;  // nothing seen yet
 
 uint64_t accounted(const StoreCounts& n) {
@@ -226,7 +227,26 @@ TEST(PaneStore, WithoutAFreePaneTheRowsWindowsAreFlagged) {
                                        {10, 30, 1, 2, 4, 1, 3, kFlagOverflow},
                                        {20, 40, 1, 1, 3, 3, 3, kFlagOverflow}}));
   EXPECT_EQ(h.counts().flagged, 2u);
+  EXPECT_EQ(h.take_lost(), (Intervals{{30, 40}}));
   EXPECT_EQ(accounted(h.counts()), 4u);
+}
+
+// Another worker may have rows in the windows of a lost one while this store has none, and no pane
+// that would make it fire there: egress is told, at the place of the first of them.
+TEST(PaneStore, LostRowsAreToldWhereNothingFires) {
+  Plan plan = sliding(20, 10);
+  plan.max_panes = 1;
+  StoreHarness h(plan);
+  h.add({{5, kBefore}, {1005, kBefore}, {1005, kBefore}});  // no pane for [1000, 1010)
+  h.fire(1009);
+  EXPECT_EQ(h.take_results().size(), 2u);
+  EXPECT_EQ(h.take_lost(), Intervals{});
+  EXPECT_EQ(h.store().next({1009}), std::nullopt);
+  EXPECT_EQ(h.store().next({1010}), EventTime{1010});
+  h.fire(1010);
+  EXPECT_EQ(h.take_lost(), (Intervals{{1010, 1020}}));
+  EXPECT_EQ(h.store().next(EventTime::end_of_time()), std::nullopt);
+  EXPECT_EQ(h.counts().overflow, 2u);
 }
 
 TEST(PaneStore, WithoutADeferredSlotTheOpenWindowsAreFlagged) {
@@ -238,6 +258,7 @@ TEST(PaneStore, WithoutADeferredSlotTheOpenWindowsAreFlagged) {
   h.finish();
   EXPECT_EQ(h.take_results(),
             (Results{{-10, 10, 1, 1, 1, 1, 1, 0}, {0, 20, 1, 2, 2, 1, 1, kFlagOverflow}}));
+  EXPECT_EQ(h.take_lost(), (Intervals{{20, 20}}));
 }
 
 TEST(SessionStore, WithoutAFreeSessionTheRowGoesToOverflow) {
