@@ -55,7 +55,7 @@ class HeaderReader {
   // Sets ip_length and takes padding off. `said`: by the header; 0: it says nothing (segmentation
   // offload, jumbograms), so it is all that there is.
   void cut_to_ip(const uint8_t* at, uint32_t said, uint32_t header) {
-    const int64_t wire = std::clamp<int64_t>(wire_left(at), header, INT32_MAX / 2);
+    const int64_t wire = std::max<int64_t>(wire_left(at), header);
     if (said == 0) said = static_cast<uint32_t>(wire);
     if (said > wire) counts_.note(Note::kBadLength);
     h_.ip_length = static_cast<int32_t>(said);

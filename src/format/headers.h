@@ -101,6 +101,11 @@ inline bool read_plain_headers(const uint8_t* frame, uint32_t length, uint32_t w
   return true;
 }
 
+// No link carries a longer frame (segmentation offload ends at 2^16 to 2^19): a length beyond it is
+// damage. Fields of lengths have so many bits, and a sum of them over 2^40 rows fits 64.
+inline constexpr uint32_t kLengthBits = 23;
+inline constexpr uint32_t kLengthMax = (1u << kLengthBits) - 1;
+
 std::optional<DropReason> read_any_headers(LinkType link, const std::byte* data, uint32_t length,
                                            uint32_t wire_length, Headers& out, LaneCounts& counts);
 
@@ -109,6 +114,11 @@ inline std::optional<DropReason> read_headers(LinkType link, const std::byte* da
                                               uint32_t wire_length, Headers& out,
                                               LaneCounts& counts) {
   if (length < wire_length) counts.note(Note::kCutByCapture);
+  if (length > kLengthMax || wire_length > kLengthMax) [[unlikely]] {
+    counts.note(Note::kBadLength);
+    length = std::min(length, kLengthMax);
+    wire_length = std::min(wire_length, kLengthMax);
+  }
   if (link == LinkType::kEthernet &&
       read_plain_headers(reinterpret_cast<const uint8_t*>(data), length, wire_length, out))
     return std::nullopt;

@@ -104,6 +104,12 @@ TEST(Examples, TheEmbeddedDefaultLoads) {
   EXPECT_EQ(loaded.config.queries[0].spec.window.kind, WindowKind::kTumbling);
   EXPECT_EQ(loaded.config.queries[1].spec.window.kind, WindowKind::kSliding);
   EXPECT_EQ(loaded.config.queries[2].spec.window.kind, WindowKind::kSession);
+  // Counts and sums of one length are the fast case, and it had better be the default's.
+  const uint32_t lanes[] = {1};
+  std::vector<QueryProblem> found;
+  const Compiled compiled =
+      compile(query_specs(loaded.config), query_sources(loaded.config, lanes), HashSeed{}, found);
+  for (const Plan& plan : compiled.plans) EXPECT_EQ(plan.cell, CellKind::kStats) << plan.name;
 }
 
 }  // namespace

@@ -347,6 +347,32 @@ TEST(Packet, CutByCaptureKeepsTheHeadersNumbers) {
   EXPECT_EQ(noted(one.counts, Note::kTruncatedHeader), 0u);
 }
 
+// A sum of lengths stays exact in 64 bits because no length has more than 23: what a damaged record
+// says beyond that is cut to it and counted.
+TEST(Packet, NoFrameIsLongerThanAnyLinkCarries) {
+  const Field& length =
+      schema("packet")->fields[static_cast<size_t>(schema("packet")->find("wire_length"))];
+  EXPECT_EQ(length.bits, 23);
+  // Total length 0 (segmentation offload): the IP packet is as long as the wire says.
+  Bytes frame = PacketBuilder().ethernet().ipv4(kA, kB).tcp(1, 2, 0x10, 0).finish();
+  frame[16] = frame[17] = 0;
+  auto parser = parser_of("packet", {"wire_length", "ip_length"});
+  BurstBuilder burst;
+  constexpr size_t kMost = (1u << 23) - 1;
+  for (const size_t wire : {kMost, kMost + 1, size_t{UINT32_MAX}})
+    burst.add(frame, frame.size(), wire, kSecond);
+  auto batch = std::make_unique<EventBatch>();
+  LaneCounts counts;
+  receive(*parser, burst.burst(), counts);
+  EXPECT_FALSE(parser->next(*batch, counts));
+  ASSERT_EQ(batch->count, 3u);
+  for (uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(batch->column[0][i], static_cast<int64_t>(kMost));
+    EXPECT_EQ(batch->column[1][i], static_cast<int64_t>(kMost) - 14);
+  }
+  EXPECT_EQ(noted(counts, Note::kBadLength), 2u);
+}
+
 // What each cut leaves of Ethernet 14, two tags 8, IPv6 40, hop-by-hop 8, destination options 16,
 // TCP 20, payload 10.
 TEST(Packet, EveryCutOfADeepFrame) {
