@@ -27,6 +27,13 @@ struct EventTime {
   constexpr bool is_point() const { return ns != INT64_MIN && ns != INT64_MAX; }
 };
 
+// Longest window, slide, gap or offset: 36 years. An event's time lies two of them from int64's
+// edge (so within 1750 and 2189, or it is out of range at parsing): what windows add to a time, or
+// take from it, is no overflow, and which events count does not depend on the queries.
+inline constexpr int64_t kWindowLengthMax = int64_t{1} << 60;
+inline constexpr int64_t kUsableTimeMax = INT64_MAX - 2 * kWindowLengthMax;
+constexpr bool is_usable(EventTime t) { return t.ns >= -kUsableTimeMax && t.ns <= kUsableTimeMax; }
+
 struct MonotonicTime {
   int64_t ns = 0;
   auto operator<=>(const MonotonicTime&) const = default;

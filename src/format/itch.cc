@@ -177,7 +177,7 @@ bool in_reach(EventTime t) { return t.ns > INT64_MIN + 4 * kDay && t.ns < INT64_
 class ItchParser final : public Parser {
  public:
   ItchParser(const ParserOptions& options, const ColumnMap& columns, Zone zone)
-      : options_(options), zone_(std::move(zone)), writer_(kFields, options, columns) {}
+      : lane_(options.lane), zone_(std::move(zone)), writer_(kFields, options, columns) {}
 
   void begin(const Burst& burst) override {
     CHECK(burst.count <= kBurstMax);
@@ -187,7 +187,7 @@ class ItchParser final : public Parser {
   }
 
   bool next(EventBatch& batch, LaneCounts& counts) override {
-    batch.lane = options_.lane;
+    batch.lane = lane_;
     batch.ordinal = ordinal_;
     batch.count = 0;
     while (burst_ != nullptr && batch.count < kBatchMax) {
@@ -213,7 +213,7 @@ class ItchParser final : public Parser {
   void find_days(EventTime arrival);
   EventTime time_of(uint64_t since_midnight, EventTime arrival) const;
 
-  ParserOptions options_;
+  LaneId lane_;
   Zone zone_;
   ColumnWriter<Message> writer_;
   Sessions sessions_;
@@ -323,7 +323,7 @@ bool ItchParser::take_message(uint32_t length, EventBatch& batch, LaneCounts& co
     return false;
   }
   const EventTime time = in_reach(arrival_) ? time_of(since_midnight, arrival_) : arrival_;
-  if (time < options_.min_usable || time > options_.max_usable) {
+  if (!is_usable(time)) {
     ++counts.ended.out_of_range;
     return false;
   }

@@ -118,7 +118,7 @@ static_assert(std::size(kFields) <= kFieldMax);
 class PacketParser final : public Parser {
  public:
   PacketParser(const ParserOptions& options, const ColumnMap& columns)
-      : options_(options), writer_(kFields, options, columns) {}
+      : lane_(options.lane), writer_(kFields, options, columns) {}
 
   void begin(const Burst& burst) override {
     CHECK(burst.count <= kBurstMax);
@@ -128,7 +128,7 @@ class PacketParser final : public Parser {
   // A packet is at most one event, so a burst always fits one batch.
   bool next(EventBatch& batch, LaneCounts& counts) override {
     static_assert(kBurstMax <= kBatchMax);
-    batch.lane = options_.lane;
+    batch.lane = lane_;
     batch.ordinal = ordinal_;
     batch.count = 0;
     if (burst_ == nullptr) return false;
@@ -159,7 +159,7 @@ class PacketParser final : public Parser {
       }
       headers.interface = burst.interface[i];
       ++taken;
-      if (time < options_.min_usable || time > options_.max_usable) continue;
+      if (!is_usable(time)) continue;
       if (events == 0) batch.first = Position{index_of(burst.first) + i};
       batch.time[events] = batch.arrival[events] = time;
       ++events;
@@ -171,7 +171,7 @@ class PacketParser final : public Parser {
     return events;
   }
 
-  ParserOptions options_;
+  LaneId lane_;
   ColumnWriter<Headers> writer_;
   const Burst* burst_ = nullptr;
   Ordinal ordinal_{};

@@ -17,9 +17,9 @@ class Parser {
   // Fills one batch: lane, count, first, ordinal, time, arrival, partition and the wanted columns.
   // A cursor: one packet may hold many events and go on in the next batch. False: the burst is used
   // up (the batch may be empty or not; count says). Total on any bytes: what cannot be read ends in
-  // a name of event/drop_reason.h. Every event whose time is outside `usable` ends as out_of_range.
-  // Packets and bytes received are not its to count (runtime does, at the door). No allocation, no
-  // clock.
+  // a name of event/drop_reason.h. Every event whose time is not usable (base/time.h) ends as
+  // out_of_range. Packets and bytes received are not its to count (runtime does, at the door). No
+  // allocation, no clock.
   virtual bool next(EventBatch& batch, LaneCounts& counts) = 0;
 };
 
@@ -30,9 +30,6 @@ struct ParserOptions {
   // Field whose value (all its words) names the partition: ids from 1 in order of discovery, what
   // comes after the table is full joins 0. -1: all events are partition 0.
   int partition_field = -1;
-  EventTime min_usable =
-      EventTime{INT64_MIN / 2};  // times outside are out of range (window size from int64's edge)
-  EventTime max_usable = EventTime{INT64_MAX / 2};
 };
 
 }  // namespace tidewire

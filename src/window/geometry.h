@@ -6,8 +6,8 @@
 //              are combined in panes, and a window is the sum of its panes
 //
 // Division rounds to minus infinity (Flink TimeWindow.getWindowStartWithOffset is wrong before 1970
-// without it, FLINK-26334). Usable times lie within +-INT64_MAX/2 and lengths are at most 2^60 ns
-// (36 years), so nothing here overflows; first_end() takes any frontier, edges included.
+// without it, FLINK-26334). Times are usable and lengths at most kWindowLengthMax (base/time.h), so
+// nothing here overflows; first_end() takes any frontier, edges included.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,6 @@
 #include "query/plan.h"
 
 namespace tidewire {
-
-inline constexpr int64_t kWindowLengthMax = int64_t{1} << 60;
 
 class Geometry {
  public:
@@ -51,7 +49,7 @@ class Geometry {
   bool holds(int64_t t) const { return last_end(t) > t; }
 
  private:
-  static constexpr int64_t kEdge = (int64_t{1} << 62) + (int64_t{1} << 61);
+  static constexpr int64_t kEdge = kUsableTimeMax + 1;
 
   int64_t size_, slide_, offset_, width_;
 };

@@ -21,7 +21,7 @@ SessionStore<W, Cells>::SessionStore(const Plan& plan, ShardRange range, Reserve
       row_words_(3 + W + cells_.words()),
       stride_(sizeof(Session) / 8 + cells_.words()),
       overflow_slot_(keys_.capacity() * keys_.shards()) {
-  CHECK(gap_ > 0 && gap_ <= (int64_t{1} << 60));
+  CHECK(gap_ > 0 && gap_ <= kWindowLengthMax);
   CHECK(uint64_t{keys_.capacity()} * keys_.shards() + extra_ < (uint64_t{1} << 31));
   const size_t slots = size_t{overflow_slot_} + 1;
   slots_ = reserve.take<int64_t>(slots * stride_, "sessions");

@@ -325,8 +325,8 @@ TEST(Itch, NoArrivalMeansNoTimeButSequenceCounts) {
 TEST(Itch, TimesAtTheEdgesOfInt64AreOutOfRange) {
   Feed feed({"sequence"});
   uint64_t s = 1;
-  for (const int64_t arrival :
-       {INT64_MIN + 1, INT64_MIN + kHour, INT64_MAX - 1, INT64_MAX / 2 + kHour * 99})
+  for (const int64_t arrival : {INT64_MIN + 1, INT64_MIN + kHour, INT64_MAX - 1,
+                                INT64_MAX - (int64_t{1} << 61) + kHour * 99})
     feed.send(mold_frame("S", s++, {delete_order(kOpen, 1)}), arrival);
   Outcome& run = feed.send(mold_frame("S", s, {delete_order(kOpen, 1)}));
   EXPECT_EQ(run.counts.ended.out_of_range, 4u);

@@ -405,21 +405,19 @@ TEST(Packet, EveryCutOfADeepFrame) {
 }
 
 TEST(Packet, OutOfRangeTimesEndCounted) {
-  ParserOptions options;
-  options.min_usable = EventTime{100};
-  options.max_usable = EventTime{200};
-  auto parser = parser_of("packet", {"dst_port"}, options);
+  auto parser = parser_of("packet", {"dst_port"}, {});
   const Bytes frame = PacketBuilder().ethernet().ipv4(kA, kB).udp(1, 2, 3).finish();
   BurstBuilder burst;
-  for (const int64_t t : {99, 100, 200, 201}) burst.add(frame, t);
+  constexpr int64_t kEdge = INT64_MAX - (int64_t{1} << 61);
+  for (const int64_t t : {-kEdge - 1, -kEdge, kEdge, kEdge + 1}) burst.add(frame, t);
   burst.burst().first = Position{50};
   auto batch = std::make_unique<EventBatch>();
   LaneCounts counts;
   receive(*parser, burst.burst(), counts);
   EXPECT_FALSE(parser->next(*batch, counts));
   EXPECT_EQ(batch->count, 2u);
-  EXPECT_EQ(batch->time[0].ns, 100);
-  EXPECT_EQ(batch->time[1].ns, 200);
+  EXPECT_EQ(batch->time[0].ns, -kEdge);
+  EXPECT_EQ(batch->time[1].ns, kEdge);
   EXPECT_EQ(index_of(batch->first), 51u);
   EXPECT_EQ(index_of(batch->ordinal), 0u);
   EXPECT_EQ(counts.ended.out_of_range, 2u);

@@ -53,13 +53,13 @@ TEST(Geometry, AgreesWithTheListOfAllWindows) {
 
 TEST(Geometry, DoesNotOverflowAtTheEdges) {
   const Geometry g(shape(kWindowLengthMax, kWindowLengthMax - 1, kWindowLengthMax - 2));
-  for (const int64_t t : {-INT64_MAX / 2, INT64_MAX / 2}) {
+  for (const int64_t t : {-kUsableTimeMax, kUsableTimeMax}) {
     EXPECT_GT(g.first_end(t), t);
     EXPECT_GT(g.last_end(t), t);
     EXPECT_LE(g.pane_start(t), t);
   }
   EXPECT_EQ(g.first_end(INT64_MAX), INT64_MAX);
-  EXPECT_LT(g.first_end(INT64_MIN), -INT64_MAX / 2);
+  EXPECT_LT(g.first_end(INT64_MIN), -kUsableTimeMax + kWindowLengthMax);
 }
 
 TEST(WideCells, SumsOf128BitsCarry) {
