@@ -121,8 +121,10 @@ void print_explanation(const Layout& layout, std::FILE* out) {
   const Config& c = layout.config;
   std::fprintf(out, "system %s", c.system.system_name.c_str());
   if (c.system.replication_factor > 1)
-    std::fprintf(out, ": replication_factor %u without peers runs as a single host",
-                 c.system.replication_factor);
+    std::fprintf(out,
+                 ": replication_factor %u without peers runs as a single host "
+                 "(consensus_timeout_ms %u has no effect)",
+                 c.system.replication_factor, c.system.consensus_timeout_ms);
   std::fprintf(out, "\nbuffers are %s\n",
                c.system.enable_zero_copy ? "parsed in place" : "copied at the door");
   for (uint32_t w = 0; w < c.runtime.workers; ++w)

@@ -62,8 +62,9 @@ bool print_packets(const LaneCounts& sum, const ApplianceSample& sample, std::FI
   for (const uint64_t n : sum.dropped) dropped += n;
   const bool balanced = sum.packets == sum.packets_parsed + dropped;
   std::fprintf(out,
-               "packets   %" PRIu64 " received = %" PRIu64 " parsed + %" PRIu64 " dropped   %s\n",
-               sum.packets, sum.packets_parsed, dropped, verdict(balanced));
+               "packets   %" PRIu64 " received = %" PRIu64 " parsed + %" PRIu64
+               " dropped   %s; %" PRIu64 " bytes on the wire\n",
+               sum.packets, sum.packets_parsed, dropped, verdict(balanced), sum.bytes);
   for (size_t i = 0; i < sum.dropped.size(); ++i)
     if (sum.dropped[i])
       std::fprintf(out, "          dropped %s: %" PRIu64 "\n",
@@ -108,9 +109,9 @@ bool print_query(const Plan& plan, const QueryCounts& c, std::FILE* out) {
   std::fprintf(out,
                "query     %s: %" PRIu64 " = %" PRIu64 " filtered + %" PRIu64 " natural + %" PRIu64
                " deferred + %" PRIu64 " late + %" PRIu64 " overflow + %" PRIu64
-               " no window + %" PRIu64 " still deferred   %s\n",
+               " no window + %" PRIu64 " still deferred   %s; %" PRIu64 " results\n",
                plan.name.c_str(), c.passed_on, c.filtered, s.natural, s.deferred, s.late,
-               s.overflow, s.no_window, s.still_deferred, verdict(balanced));
+               s.overflow, s.no_window, s.still_deferred, verdict(balanced), s.results);
   if (s.overflow)
     std::fprintf(out,
                  "          some pool was full: %" PRIu64

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "base/strings.h"
+#include "base/units.h"
 #include "config/options.h"
 #include "format/catalog.h"
 #include "query/nearest.h"
@@ -51,6 +52,7 @@ class Loader {
     read_queries();
     check_runtime();
     for (SourceConfig& source : out_.config.sources) check_source(source);
+    for (const SourceConfig& source : out_.config.sources) check_followed(source);
     check_sinks();
     if (out_.config.sources.empty()) problem({}, "there is no source: add a section [source.NAME]");
     if (out_.config.queries.empty()) problem({}, "there is no query: add a section [query.NAME]");
@@ -349,6 +351,25 @@ class Loader {
                                                     : "'path' or 'directory', not both"));
     if (file.directory.empty() && written("source", source.name, "pattern"))
       problem(place("pattern"), "pattern: chooses files of a directory; there is no 'directory'");
+  }
+
+  // A followed file that does not grow keeps the frontier where it is, until it counts as silent;
+  // files that may not run further ahead than max_drift are not read on meanwhile.
+  void check_followed(const SourceConfig& source) {
+    const bool stays = source.type == SourceType::kFile && source.file.follow &&
+                       source.silent_after.ns == INT64_MAX;
+    if (!stays) return;
+    for (const SourceConfig& other : out_.config.sources) {
+      const bool waits = other.type == SourceType::kFile && other.max_drift.ns != INT64_MAX &&
+                         (&other != &source || likely_lanes(source) > 1);
+      if (!waits) continue;
+      problem(place_of("source", source.name, "silent_after"),
+              "silent_after: \"never\" on a followed file stops " + quoted(other.name) +
+                  " for as long as the file does not grow, since it may run only max_drift = " +
+                  format_duration(other.max_drift) +
+                  " ahead; give silent_after a time, or set that max_drift to \"never\"");
+      return;
+    }
   }
 
   static std::vector<std::string_view> names(const Schema& schema) {

@@ -29,6 +29,31 @@ Config load(std::string_view text) {
 std::string with_source(const std::string& lines) { return kSource + lines + kQuery; }
 std::string with_query(const std::string& lines) { return kMinimal + lines; }
 
+TEST(Config, AFollowedFileThatIsNeverSilentStopsOthers) {
+  const std::string other = "[source.b]\ntype = \"file\"\npath = \"b.pcap\"\n";
+  const std::string never = "follow = true\nsilent_after = \"never\"\n";
+  EXPECT_EQ(problems(with_source(never)), "");  // alone it stops nobody
+  EXPECT_NE(problems(with_source(never) + other)
+                .find("silent_after: \"never\" on a followed file "
+                      "stops 'b'"),
+            std::string::npos);
+  EXPECT_EQ(problems(with_source(never) + other + "max_drift = \"never\"\n"), "");
+  EXPECT_EQ(problems(with_source("follow = true\n") + other), "");
+}
+
+// Stores take lengths up to 2^60 ns; the options end at ten years.
+TEST(Config, NoWindowIsLongerThanStoresTake) {
+  static_assert(int64_t{3650} * 86'400 * kSecond <= kWindowLengthMax);
+  for (const char* window :
+       {"type = \"tumbling\", size = \"3651 d\"", "type = \"session\", gap = \"3651 d\"",
+        "type = \"sliding\", size = \"1 d\", slide = \"3651 d\"",
+        "type = \"tumbling\", size = \"1 d\", offset = \"-3651 d\""}) {
+    const std::string text = kSource + "[query.q]\nsource = \"lan\"\naggregates = \"count\"\n" +
+                             "window = { " + window + " }\n";
+    EXPECT_NE(problems(text).find("3650 d"), std::string::npos) << problems(text);
+  }
+}
+
 TEST(Config, DefaultsAreTheStructs) {
   const Config config = load(kMinimal);
   EXPECT_EQ(config.system.system_name, "tidewire");
