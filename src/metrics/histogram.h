@@ -61,9 +61,6 @@ class LatencyHistogram {
     return max();
   }
 
-  uint64_t bucket_count(uint32_t bucket) const {
-    return buckets_[bucket].load(std::memory_order_relaxed);
-  }
   static constexpr uint32_t bucket_of(uint64_t ns) {
     if (ns < kParts) return static_cast<uint32_t>(ns);
     const auto top = static_cast<uint32_t>(std::bit_width(ns)) - 1;

@@ -70,13 +70,6 @@ ExchangeFabric::ExchangeFabric(std::span<const Plan> plans, std::span<Arena* con
   }
 }
 
-uint64_t ExchangeFabric::bytes() const {
-  uint64_t sum = 0;
-  for (const auto& ring : rings_)
-    if (ring) sum += ring->lines.size_bytes();
-  return sum;
-}
-
 ExchangeLine* ExchangeFabric::Ring::claim(uint32_t count) {
   ExchangeLine* first = ring.free_slot();
   if (!first) return nullptr;

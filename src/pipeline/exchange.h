@@ -79,7 +79,6 @@ class ExchangeFabric {
   // Lines that one batch of every exchanged query takes at most, with what is told beside it.
   uint32_t room_lines() const { return room_lines_; }
   uint32_t max_lines() const { return max_lines_; }  // of one message
-  uint64_t bytes() const;                            // of all rings
 
  private:
   uint32_t workers_, room_lines_ = 0, max_lines_ = 1;

@@ -305,11 +305,4 @@ std::vector<HolderTime> Appliance::holders() const {
   return out;
 }
 
-bool Appliance::any_lane_failed() const {
-  for (const auto& self : workers_)
-    for (uint32_t i = 0; i < self->worker->lanes(); ++i)
-      if (self->worker->sample_lane(i).failed) return true;
-  return false;
-}
-
 }  // namespace tidewire

@@ -89,7 +89,6 @@ class Appliance {
   bool stopped_early() const { return stopped_early_; }  // by a second request
   ApplianceSample sample() const;
   std::vector<HolderTime> holders() const;  // the longest first
-  bool any_lane_failed() const;
 
   // For the summary, when stopped.
   size_t workers() const { return workers_.size(); }

@@ -122,11 +122,6 @@ class ResultWriter {
   static uint32_t rows_in(uint32_t blocks, uint32_t row_words) {
     return blocks * static_cast<uint32_t>((ResultBlock::kBytes - sizeof(Run)) / (row_words * 8));
   }
-  // How many blocks `rows` rows in one new run may take at most, for room_for.
-  static uint32_t blocks_for(uint64_t rows, uint32_t row_words) {
-    const uint64_t per_block = (ResultBlock::kBytes - sizeof(Run)) / (row_words * 8);
-    return static_cast<uint32_t>(1 + (rows + per_block - 1) / per_block);
-  }
   // Hands the open block over. The pipeline does so at the end of a slice, then publishes how far
   // it has fired.
   void close() {

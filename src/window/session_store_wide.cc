@@ -1,27 +1,13 @@
-// Session windows over WideCells; a file of its own so that the variants compile side by side.
+// Session windows over WideCells.
+#include "window/by_key_words.h"
 #include "window/session_store_add.h"
 #include "window/session_store_fire.h"
 
 namespace tidewire {
 
-template class SessionStore<0, WideCells>;
-template class SessionStore<1, WideCells>;
-template class SessionStore<2, WideCells>;
-template class SessionStore<4, WideCells>;
-
 std::unique_ptr<WindowStore> make_session_store_wide(const Plan& plan, ShardRange range,
                                                      Reserve& reserve) {
-  switch (plan.key_words) {
-    case 0:
-      return std::make_unique<SessionStore<0, WideCells>>(plan, range, reserve);
-    case 1:
-      return std::make_unique<SessionStore<1, WideCells>>(plan, range, reserve);
-    case 2:
-      return std::make_unique<SessionStore<2, WideCells>>(plan, range, reserve);
-    case 4:
-      return std::make_unique<SessionStore<4, WideCells>>(plan, range, reserve);
-  }
-  check_failed("key_words is 0, 1, 2 or 4", __FILE__, __LINE__);
+  return make_by_key_words<SessionStore, WideCells>(plan, range, reserve);
 }
 
 }  // namespace tidewire
