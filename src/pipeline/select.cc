@@ -109,7 +109,8 @@ void cut(const KeyWord& word, const int64_t* high, const int64_t* low, uint32_t 
   const int64_t* from = word.cut == KeyWord::Cut::kHighWord ? high : low;
   for (uint32_t i = 0; i < count; ++i) {
     const bool ipv4 = high[i] == 0 && (static_cast<uint64_t>(low[i]) >> 32) == 0xFFFF;
-    out[i] = from[i] & (ipv4 ? word.mask_ipv4 : word.mask_ipv6);
+    const bool absent = (high[i] & low[i]) == kAbsent;  // in both words: stays so
+    out[i] = from[i] & (absent ? kAbsent : ipv4 ? word.mask_ipv4 : word.mask_ipv6);
   }
 }
 

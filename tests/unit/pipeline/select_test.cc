@@ -181,6 +181,7 @@ std::array<int64_t, kMaxKeyWords> key_of(const Plan& plan, const EventBatch& bat
     const bool ipv4 = high == 0 && low >= kIpv4 && low < kIpv4 + (int64_t{1} << 32);
     key[w] = (word.cut == KeyWord::Cut::kHighWord ? high : low) &
              (ipv4 ? word.mask_ipv4 : word.mask_ipv6);
+    if (high == kAbsent && low == kAbsent) key[w] = kAbsent;  // no network of ffff:...
   }
   return key;
 }
