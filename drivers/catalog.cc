@@ -34,7 +34,6 @@ dpdk::PortOptions port_options(const SourceConfig& source, const OpenOptions& op
   port.queues = static_cast<uint16_t>(source.port.queues);
   port.descriptors = static_cast<uint16_t>(source.port.descriptors);
   port.pool = source.port.pool;
-  port.burst = options.burst;
   port.promiscuous = source.port.promiscuous;
   port.clock = clock_of(source.port.clock);
   port.node = options.node;

@@ -32,7 +32,6 @@ absl::StatusOr<SourceLayout> lay_out(const SourceConfig& source);
 struct OpenOptions {
   int control_core = -1;  // for DPDK's own threads
   int node = -1;          // of the workers, for ports that do not know theirs
-  uint32_t burst = 256;   // most packets that a worker asks for at once
 };
 
 class OpenSources {

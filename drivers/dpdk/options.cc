@@ -26,9 +26,6 @@ absl::StatusOr<uint32_t> pool_count(const PortOptions& options, const Device& de
   };
   if (options.queues == 0) return bad("no queue", "ask for at least one");
   if (options.descriptors == 0) return bad("rings without a descriptor", "1024 is a good start");
-  if (options.burst == 0 || options.burst > kBurstMax)
-    return bad("a burst of " + std::to_string(options.burst),
-               "it has to be 1 to " + std::to_string(kBurstMax));
   const uint64_t ring = options.descriptors;
   uint64_t each = ring + kBurstMax + kCacheHeld;
   const bool xdp = device.kind == DeviceKind::kAfXdp;

@@ -34,7 +34,6 @@ struct PortOptions {
   uint16_t queues = 1;          // one lane each
   uint16_t descriptors = 1024;  // of each queue's ring; the driver may round it
   uint32_t pool = 0;            // mbufs for each queue; 0: what the sum above says
-  uint32_t burst = kBurstMax;   // most packets of one receive()
   uint16_t mtu = 0;             // 0: as the port has it
   bool promiscuous = true;
   bool require_rss = false;  // a job whose placement relies on flows staying in their lane

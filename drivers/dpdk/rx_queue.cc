@@ -59,7 +59,6 @@ RxQueue::RxQueue(std::shared_ptr<const Port> port, uint16_t queue)
       port_id_(port_->id()),
       queue_(queue),
       interface_(port_->options().interface),
-      most_(port_->options().burst),
       stamps_(port_->stamps()),
       ends_after_(port_->ends_after(queue)) {}
 
@@ -71,8 +70,9 @@ Received RxQueue::receive(Burst& burst) {
     entered_ = true;
   }
   uint32_t count = 0;
-  while (count < most_) {
-    const auto ask = static_cast<uint16_t>(std::min(kAsk, most_ - count));
+  const uint32_t most = std::min(burst.limit, kBurstMax);
+  while (count < most) {
+    const auto ask = static_cast<uint16_t>(std::min(kAsk, most - count));
     const uint16_t got = rte_eth_rx_burst(port_id_, queue_, &mbufs_[count], ask);
     count += got;
     if (got < ask) break;

@@ -39,7 +39,6 @@ class RxQueue final : public Source {
   const uint16_t port_id_;
   const uint16_t queue_;
   const uint16_t interface_;
-  const uint32_t most_;
   const StampReader stamps_;
   const uint64_t ends_after_;  // packets of the capture behind it; UINT64_MAX: it has no end
   bool entered_ = false;

@@ -7,10 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <memory>
 #include <thread>
 
@@ -236,7 +234,6 @@ int run_appliance(Layout layout, const RunOptions& options) {
   open.control_core =
       layout.placement.control_cores.empty() ? -1 : layout.placement.control_cores.front();
   open.node = layout.placement.worker_node.front();
-  open.burst = options.burst;
   auto sources = OpenSources::open(layout.config.sources, layout.sources, open);
   if (!sources.ok()) return refuse(sources.status());
   host.sources = *std::move(sources);
