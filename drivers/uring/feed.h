@@ -11,7 +11,6 @@
 // What was read before a fault is handed on before it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,6 +1,5 @@
 #include "app/explain.h"
 
-#include <algorithm>
 #include <cinttypes>
 
 #include "base/units.h"

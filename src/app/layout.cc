@@ -1,6 +1,5 @@
 #include "app/layout.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "base/strings.h"

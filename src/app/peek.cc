@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <vector>
 
 #include "app/layout.h"
 #include "base/strings.h"

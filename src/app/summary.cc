@@ -1,6 +1,5 @@
 #include "app/summary.h"
 
-#include <algorithm>
 #include <cinttypes>
 
 #include "query/field_text.h"

@@ -1,11 +1,7 @@
 #include "config/options.h"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
-
-#include "base/units.h"
-#include "query/nearest.h"
 
 namespace tidewire {
 namespace {

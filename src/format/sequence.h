@@ -10,7 +10,6 @@
 // the numbering. All distances are modulo 2^64.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 

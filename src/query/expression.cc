@@ -1,7 +1,6 @@
 #include "query/expression.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "base/strings.h"

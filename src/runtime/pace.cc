@@ -1,7 +1,6 @@
 #include "runtime/pace.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/check.h"

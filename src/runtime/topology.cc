@@ -7,7 +7,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fstream>

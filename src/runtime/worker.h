@@ -13,11 +13,9 @@
 // construction it allocates nothing. Other threads only read the samples and set the phase.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "event/event_batch.h"
