@@ -125,8 +125,11 @@ void print_holder(const Layout& layout, Appliance& appliance, std::FILE* out) {
   int64_t total = 0;
   for (const HolderTime& h : holders) total += h.held.ns;
   const HolderTime& most = holders.front();
-  std::fprintf(out, "frontier  held back longest by %s (lane %u, partition %u): %.3f of %.3f s\n",
-               layout.lane_name(most.lane).c_str(), index_of(most.lane), index_of(most.partition),
+  const std::string who = most.partition == Lane::kNobody
+                              ? "no partition yet"
+                              : "partition " + std::to_string(index_of(most.partition));
+  std::fprintf(out, "frontier  held back longest by %s (lane %u, %s): %.3f of %.3f s\n",
+               layout.lane_name(most.lane).c_str(), index_of(most.lane), who.c_str(),
                static_cast<double>(most.held.ns) / 1e9, static_cast<double>(total) / 1e9);
 }
 
