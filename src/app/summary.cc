@@ -81,7 +81,7 @@ bool print_packets(const LaneCounts& sum, const ApplianceSample& sample, std::FI
   if (total.missed + total.no_buffer + total.errors > 0)
     std::fprintf(out,
                  "          beside: %" PRIu64 " missed (ring full), %" PRIu64
-                 " without a buffer, %" PRIu64 " errors\n",
+                 " without a buffer, %" PRIu64 " bad frames or cut records\n",
                  total.missed, total.no_buffer, total.errors);
   return balanced;
 }

@@ -277,7 +277,7 @@ class Errors(Folder):
             file.write(data[:len(data) - 5])
         run = tidewire("run", "--pcap", self.path("cut.pcap"))
         self.assertEqual(int(closing(run)[0]), len(pcap_records(CAPTURE)) - 1)
-        self.assertRegex(run.stderr, "cut|truncated")
+        self.assertIn("1 bad frames or cut records", run.stderr)
 
 
 class Looking(Folder):
