@@ -45,6 +45,14 @@ FileSink::FileSink(std::string path, int fd, uint64_t offset, const FileSinkOpti
 absl::StatusOr<std::unique_ptr<FileSink>> FileSink::open(const std::string& path,
                                                          const FileSinkOptions& options) {
   constexpr mode_t kMode = 0644;
+  const auto irregular = [&path] {
+    return absl::InvalidArgumentError("cannot write " + path +
+                                      ": it is no regular file (use stdout and a pipe)");
+  };
+  // Asked before opening: a named pipe would wait for its reader, and beside a device or a
+  // directory nobody wants a file with a number.
+  struct stat about {};
+  if (stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return irregular();
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options.append ? 0 : O_EXCL);
   std::string name = path;
   int fd = ::open(name.c_str(), flags, kMode);
@@ -53,13 +61,11 @@ absl::StatusOr<std::unique_ptr<FileSink>> FileSink::open(const std::string& path
     fd = ::open(name.c_str(), flags, kMode);
   }
   if (fd < 0) return cannot(name, errno);
-  struct stat about {};
   absl::Status status;
   if (fstat(fd, &about) != 0) {
     status = cannot(name, errno);
   } else if (!S_ISREG(about.st_mode)) {
-    status = absl::InvalidArgumentError("cannot write " + name +
-                                        ": it is no regular file (use stdout and a pipe)");
+    status = irregular();
   } else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     status = absl::FailedPreconditionError(
         "cannot write " + name + ": another process is writing it (give it another name)");

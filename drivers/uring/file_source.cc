@@ -129,7 +129,8 @@ absl::StatusOr<std::unique_ptr<FileSource>> FileSource::open(std::vector<std::st
 // What kind of file, and is it one that can be read? Compressed ones are looked into.
 absl::StatusOr<FileSource::File> FileSource::look_at(const std::string& path, bool follow,
                                                      Decompressor* decompressor) {
-  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // O_NONBLOCK: else a named pipe is not refused but waited for, until somebody writes it.
+  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return cannot(path, errno);
   struct stat about {};
   if (fstat(fd.get(), &about) != 0) return cannot(path, errno);

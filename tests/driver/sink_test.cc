@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,8 +126,13 @@ TEST(FileSink, RefusalsNameFileCauseAndRemedy) {
   EXPECT_EQ(std::string(FileSink::open(folder.at("none/out"), {}).status().message()),
             "cannot write " + folder.at("none/out") +
                 ": No such file or directory (create the directory first)");
-  EXPECT_EQ(std::string(FileSink::open("/dev/null", {.append = true}).status().message()),
-            "cannot write /dev/null: it is no regular file (use stdout and a pipe)");
+  const std::string pipe = folder.at("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_directory(folder.at("sub"));
+  for (const std::string& path : {std::string("/dev/null"), pipe, folder.at("sub")})
+    for (const bool append : {false, true})
+      EXPECT_EQ(std::string(FileSink::open(path, {.append = append}).status().message()),
+                "cannot write " + path + ": it is no regular file (use stdout and a pipe)");
 }
 
 // Runs in a child that has mounts of its own, with a tmpfs of 64 KiB at `folder`. 77: not possible.

@@ -370,6 +370,10 @@ TEST(FileSource, RefusalsNameFileCauseAndRemedy) {
             "cannot read " + folder.path() + ": it is a directory (give it with a pattern)");
   EXPECT_EQ(refusal({"/dev/null"}),
             "cannot read /dev/null: it is no regular file (captures are read at offsets)");
+  const std::string pipe = folder.path() + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);  // without a writer: one that is waited for hangs here
+  EXPECT_EQ(refusal({pipe}),
+            "cannot read " + pipe + ": it is no regular file (captures are read at offsets)");
   const std::string empty = folder.put("empty", {});
   EXPECT_EQ(refusal({empty}), "cannot read " + empty + ": it is empty");
   const Bytes words(40, std::byte{'x'});
