@@ -1,6 +1,8 @@
 #include "app/layout.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/strings.h"
 #include "format/catalog.h"
@@ -9,6 +11,16 @@ namespace tidewire {
 namespace {
 
 std::string text_of(const absl::Status& status) { return std::string(from_absl(status.message())); }
+
+// The file itself, by whatever name: what is appended to it would be the end of the capture.
+bool reads(const SourceLayout& source, const std::string& path) {
+  std::error_code error;
+  const auto same = [&](const std::string& file) {
+    return std::filesystem::equivalent(file, path, error) && !error;
+  };
+  return std::any_of(source.files.begin(), source.files.end(),
+                     [&](const auto& lane) { return std::any_of(lane.begin(), lane.end(), same); });
+}
 
 }  // namespace
 
@@ -50,6 +62,11 @@ LayoutResult make_layout(Config config, const Topology& topology) {
       layout.lanes.push_back({LaneId{id}, s, i, id % c.runtime.workers});
     }
   }
+  for (const SinkConfig& sink : c.sinks)
+    for (uint32_t s = 0; sink.append && s < c.sources.size(); ++s)
+      if (reads(layout.sources[s], sink.path))
+        problem(sink.place, "sink." + sink.name + ".path: source." + c.sources[s].name +
+                                " reads this file; results appended to it would spoil it");
   if (!result.ok()) return result;
 
   std::vector<QueryProblem> query_problems;
