@@ -1,7 +1,11 @@
 // The program: command line, config, layout, command, exit code.
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 
@@ -50,6 +54,24 @@ void apply_flags(const CommandLine& line, Config& config) {
         sink.encoding = *line.output;
 }
 
+// A descriptor from 0 to 2 that the caller closed would be taken by the next file that is opened,
+// and what is printed would land there. Opened such that using it fails as before.
+void hold_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      static_cast<void>(open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+}
+
+// Before any thread: DPDK's and ours inherit it, and signals reach the one thread that waits for
+// them. Not earlier: whoever waits for a config or a full pipe can be interrupted as usual.
+void block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
 int run(const CommandLine& line) {
   const auto topology = read_topology();
   if (!topology.ok()) {
@@ -57,7 +79,10 @@ int run(const CommandLine& line) {
                  std::string(from_absl(topology.status().message())).c_str());
     return kExitSetup;
   }
-  if (line.command == Command::kPeek) return peek(line, *topology);
+  if (line.command == Command::kPeek) {
+    block_signals();
+    return peek(line, *topology);
+  }
   Loaded loaded = load(line, *topology);
   if (!loaded.ok()) return print_problems(loaded.problems, loaded.config.file);
   apply_flags(line, loaded.config);
@@ -67,6 +92,10 @@ int run(const CommandLine& line) {
   RunOptions options;
   options.burst = laid_out.layout.config.runtime.burst;
   options.progress = line.progress;
+  const auto appliance = [&] {
+    block_signals();
+    return run_appliance(std::move(laid_out.layout), options);
+  };
   switch (line.command) {
     case Command::kCheck:
       std::printf("%s: no problems\n", file.c_str());
@@ -77,14 +106,27 @@ int run(const CommandLine& line) {
     case Command::kReplay:
       for (SourceConfig& source : laid_out.layout.config.sources)
         source.file.pace_percent = line.pace_percent;
-      return run_appliance(std::move(laid_out.layout), options);
+      return appliance();
     case Command::kRun:
-      return run_appliance(std::move(laid_out.layout), options);
+      return appliance();
     case Command::kPeek:
     case Command::kVersion:
       break;
   }
   return kExitUsage;
+}
+
+int answer(const CommandLine& line) {
+  if (line.help) {
+    const std::string text(help_text(line.command));
+    std::fputs(text.c_str(), stdout);
+    return kExitOk;
+  }
+  if (line.command == Command::kVersion) {
+    std::puts("tidewire " TIDEWIRE_VERSION);
+    return kExitOk;
+  }
+  return run(line);
 }
 
 }  // namespace
@@ -100,28 +142,19 @@ int main(int argc, char** argv) {
         stderr);
     return kExitSetup;
   }
-  // Before any thread: DPDK's and ours inherit it, and signals reach the one thread that waits for
-  // them.
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGPIPE);  // a closed pipe is an error of its sink, not of the program
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  hold_standard_descriptors();
+  // A closed pipe and a file at its limit are errors of the sink, not of the program.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 
   const ParsedLine parsed = parse_command_line({argv + 1, static_cast<size_t>(argc - 1)});
   if (!parsed.error.empty()) {
     std::fprintf(stderr, "tidewire: %s\n(tidewire --help)\n", parsed.error.c_str());
     return kExitUsage;
   }
-  if (parsed.line.help) {
-    const std::string text(help_text(parsed.line.command));
-    std::fputs(text.c_str(), stdout);
-    return kExitOk;
-  }
-  if (parsed.line.command == Command::kVersion) {
-    std::puts("tidewire " TIDEWIRE_VERSION);
-    return kExitOk;
-  }
-  return run(parsed.line);
+  const int code = answer(parsed.line);
+  // What went to a full disk or a closed pipe has not been said. run counts its own losses.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fputs("tidewire: error: standard output could not be written\n", stderr);
+  return code == kExitOk ? kExitFailed : code;
 }

@@ -161,7 +161,7 @@ int peek(const CommandLine& line, const Topology& topology) {
   auto batch = std::make_unique<EventBatch>();
   uint64_t printed = 0;
   Received got = Received::kNothing;
-  while (printed < line.count && !interrupted()) {
+  while (printed < line.count && !interrupted() && std::ferror(stdout) == 0) {
     got = (*lane)->receive(*burst);
     if (got == Received::kEnded || got == Received::kFailed) break;
     if (got != Received::kPackets) continue;

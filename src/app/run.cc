@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "app/cli.h"
@@ -114,8 +115,8 @@ absl::Status build_egress(const Host& host, EgressParts& parts) {
   return absl::OkStatus();
 }
 
-// The first signal drains, the second exits at once, whatever a sink may be waiting for. A thread
-// of its own, since the control thread is in run().
+// The first signal drains, the second exits at once, whatever a sink, a disk or a start may be
+// waiting for. A thread of its own, since the control thread is in start() or run().
 class SignalThread {
  public:
   explicit SignalThread(Appliance& appliance)
@@ -125,13 +126,26 @@ class SignalThread {
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     signals_ = signalfd(-1, &set, SFD_CLOEXEC);
-    thread_ = std::thread([this] { wait(); });
+  }
+  absl::Status start() {
+    if (over_ < 0 || signals_ < 0)
+      return absl::ResourceExhaustedError(
+          "no descriptor is left to receive signals by (see ulimit -n)");
+    try {
+      thread_ = std::thread([this] { wait(); });
+    } catch (const std::system_error& error) {
+      return absl::ResourceExhaustedError("no thread can be started: " + error.code().message() +
+                                          " (see ulimit -u, and pids.max of the cgroup)");
+    }
+    return absl::OkStatus();
   }
   ~SignalThread() {
-    eventfd_write(over_, 1);
-    thread_.join();
-    close(signals_);
-    close(over_);
+    if (thread_.joinable()) {
+      eventfd_write(over_, 1);
+      thread_.join();
+    }
+    if (signals_ >= 0) close(signals_);
+    if (over_ >= 0) close(over_);
   }
   SignalThread(const SignalThread&) = delete;
   SignalThread& operator=(const SignalThread&) = delete;
@@ -267,6 +281,8 @@ int run_appliance(Layout layout, const RunOptions& options) {
     builders.emplace_back([&host, w](WorkerParts& parts) { return build_worker(host, w, parts); });
   Appliance appliance(std::move(appliance_options), std::move(builders),
                       [&host](EgressParts& parts) { return build_egress(host, parts); });
+  SignalThread signals(appliance);
+  if (absl::Status status = signals.start(); !status.ok()) return refuse(status);
   if (absl::Status status = appliance.start(); !status.ok()) return refuse(status);
 
   std::vector<PageKind> pages;
@@ -280,7 +296,6 @@ int run_appliance(Layout layout, const RunOptions& options) {
   say_start(host, pages, bytes);
   double seconds = 0;
   {
-    SignalThread signals(appliance);
     ProgressLine progress(layout, options.progress);
     const MonotonicTime begin = system_clock().now();
     appliance.run({200 * kMillisecond},

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -27,6 +28,18 @@ void name_this_thread(const std::string& name) {
 void nap(Duration d) {
   const timespec t{d.ns / kSecond, d.ns % kSecond};
   nanosleep(&t, nullptr);
+}
+
+template <typename Body>
+absl::Status start_thread(std::thread& thread, Body body) {
+  try {
+    thread = std::thread(body);
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no thread can be started: ", error.code().message(),
+                     " (see ulimit -u, and pids.max of the cgroup)"));
+  }
+  return absl::OkStatus();
 }
 
 void collect(const absl::Status& status, std::string_view who, std::string& problems) {
@@ -71,16 +84,25 @@ Appliance::~Appliance() {
 }
 
 absl::Status Appliance::start() {
-  for (uint32_t i = 0; i < workers_.size(); ++i)
-    workers_[i]->thread = std::thread([this, i] { run_worker(*workers_[i], i); });
-  wait_built(static_cast<uint32_t>(workers_.size()));
+  uint32_t started = 0;
+  for (uint32_t i = 0; i < workers_.size(); ++i) {
+    absl::Status status =
+        start_thread(workers_[i]->thread, [this, i] { run_worker(*workers_[i], i); });
+    if (status.ok())
+      ++started;
+    else
+      workers_[i]->built = std::move(status);
+  }
+  wait_built(started);
   std::string problems;
   for (uint32_t i = 0; i < workers_.size(); ++i)
     collect(workers_[i]->built, absl::StrCat("worker ", i), problems);
   // Egress reads the rings, which the workers have built: it comes after them. Its own errors (a
   // file that cannot be written) are found even when a worker has failed.
-  egress_thread_ = std::thread([this] { run_egress(); });
-  wait_built(static_cast<uint32_t>(workers_.size()) + 1);
+  if (absl::Status status = start_thread(egress_thread_, [this] { run_egress(); }); !status.ok())
+    egress_built_ = std::move(status);
+  else
+    wait_built(started + 1);
   collect(egress_built_, "egress", problems);
   if (!problems.empty()) {
     abandon();

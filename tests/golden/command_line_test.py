@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -192,6 +193,17 @@ class Sinks(Folder):
         self.assertEqual(len(others), 2, others)
         self.assertEqual(open(self.path(others[0])).read(), open(self.path(others[1])).read())
 
+    def test_results_are_not_appended_to_a_capture_that_is_read(self):
+        shutil.copy(CAPTURE, self.path("mine.pcap"))
+        os.symlink(self.path("mine.pcap"), self.path("other-name"))
+        for append, code in (("false", 0), ("true", 1)):
+            run = tidewire("run", self.config(f'type = "file"\npath = "{self.path("other-name")}"\nappend = {append}',
+                                              f'type = "file"\npath = "{self.path("mine.pcap")}"'))
+            self.assertEqual(run.returncode, code, run.stderr)
+            with open(self.path("mine.pcap"), "rb") as mine, open(CAPTURE, "rb") as bundled:
+                self.assertEqual(mine.read(), bundled.read())
+        self.assertRegex(run.stderr, r"t\.conf:\d+:\d+: sink\.out\.path: .*source\.capture")
+
     def test_a_closed_pipe_is_counted_and_no_crash(self):
         run = subprocess.Popen([BINARY, "run", self.config('type = "stdout"\nformat = "json"', query='''key = ["flow"]
 window = { type = "session", gap = "1 s" }
@@ -221,6 +233,85 @@ aggregates = ["count"]''')], stdout=subprocess.PIPE, stderr=subprocess.PIPE, tex
         seconds = len({at // 10**9 for at, _, _ in pcap_records(CAPTURE)})
         rows = [json.loads(receiver.recv(65536)) for _ in range(seconds)]
         self.assertEqual(sum(row["values"]["packets"] for row in rows), len(pcap_records(CAPTURE)))
+
+
+class Surroundings(Folder):
+    """What a caller may take away: descriptors, threads, file size, readers."""
+
+    def limited(self, kind, value, *arguments):
+        return tidewire(*arguments, preexec_fn=lambda: resource.setrlimit(kind, (value, value)))
+
+    def test_any_number_of_descriptors_is_enough_or_an_error(self):
+        codes = {}
+        for limit in range(3, 24):
+            run = self.limited(resource.RLIMIT_NOFILE, limit, "run", "--pcap", CAPTURE)
+            # 127: the loader itself, where libraries are shared
+            self.assertIn(run.returncode, (0, 3, 127), (limit, run.stderr))
+            codes[limit] = run.returncode
+        self.assertEqual(codes[23], 0)
+        self.assertIn(3, codes.values())
+
+    def test_any_number_of_threads_is_enough_or_an_error(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become a user without other threads")
+        program = self.path("tidewire")
+        shutil.copy(BINARY, program)
+        shutil.copy(CAPTURE, self.path("a.pcap"))
+        os.chmod(self.folder, 0o755)
+        user = 61_234  # nobody's, so that only threads of this run count
+        for limit in range(1, 8):
+            run = subprocess.run([program, "run", "--pcap", self.path("a.pcap"), "--workers", "3"],
+                                 capture_output=True, text=True, timeout=60, cwd="/",
+                                 preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit)),
+                                                     os.setgid(user), os.setuid(user)))
+            # Main, signals, 3 workers, egress. With just these, io_uring lacks its own: a read that fails.
+            self.assertIn(run.returncode, (3,) if limit < 6 else (0, 4), (limit, run.stderr))
+            if limit < 6:
+                self.assertIn("no thread can be started", run.stderr)
+
+    def test_a_file_at_its_limit_is_a_full_disk(self):
+        config = self.config(f'type = "file"\npath = "{self.path("out.json")}"\nformat = "json"', query='''key = ["flow"]
+window = { type = "session", gap = "1 s" }
+aggregates = ["count"]''')
+        run = self.limited(resource.RLIMIT_FSIZE, 4096, "run", config)
+        self.assertEqual(run.returncode, 4, run.stderr)
+        self.assertIn("File too large", run.stderr)
+        with open(self.path("out.json")) as out:
+            for line in out:
+                json.loads(line)  # whole records only
+
+    def test_a_standard_descriptor_that_is_closed_is_nobody_elses(self):
+        # pread takes one descriptor for the capture; the next one is the sink's.
+        config = self.config(f'type = "file"\npath = "{self.path("out.json")}"\nformat = "json"',
+                             f'type = "file"\npath = "{CAPTURE}"\nreader = "pread"')
+        for closed in ("<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+            subprocess.run(["sh", "-c", f'exec "$0" run "$1" {closed}', BINARY, config], timeout=60,
+                           stderr=subprocess.DEVNULL)
+            with open(self.path("out.json")) as out:
+                rows = [json.loads(line) for line in out]
+            self.assertEqual(sum(row["values"]["packets"] for row in rows), len(pcap_records(CAPTURE)), closed)
+            os.remove(self.path("out.json"))
+        run = subprocess.run(["sh", "-c", 'exec "$0" run --output json >&-', BINARY], timeout=60,
+                             stderr=subprocess.PIPE, text=True)
+        self.assertEqual(run.returncode, 4, run.stderr)
+
+    def test_an_answer_that_could_not_be_written_is_an_error(self):
+        for arguments in (("version",), ("--help",), ("explain",), ("peek", CAPTURE),
+                          ("check", self.config('type = "stdout"'))):
+            with open("/dev/full", "w") as full:
+                run = subprocess.run([BINARY, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(run.returncode, 4, arguments)
+            self.assertIn("standard output", run.stderr)
+
+    def test_who_waits_for_a_config_can_be_interrupted(self):
+        os.mkfifo(self.path("pipe"))
+        waiting = subprocess.Popen([BINARY, "check", self.path("pipe")], stderr=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        self.addCleanup(waiting.kill)
+        time.sleep(0.2)
+        waiting.send_signal(signal.SIGINT)
+        self.assertEqual(waiting.wait(timeout=30), -signal.SIGINT)
+        waiting.stderr.close()
 
 
 class Errors(Folder):
