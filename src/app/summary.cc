@@ -114,7 +114,8 @@ bool print_query(const Plan& plan, const QueryCounts& c, std::FILE* out) {
   if (s.overflow)
     std::fprintf(out,
                  "          some pool was full: %" PRIu64
-                 " results flagged; raise max_keys, max_panes or max_deferred\n",
+                 " results flagged, and what lost every row has none: this digest compares with no "
+                 "other; raise max_keys, max_panes, max_sessions or max_deferred\n",
                  s.flagged);
   return balanced;
 }
