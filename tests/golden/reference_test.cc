@@ -20,7 +20,7 @@
 namespace tidewire {
 namespace {
 
-constexpr int kDecimals = 8;  // of machine_temp's values; text with float noise beyond is rounded
+// Eight decimals, as machine_temp's values have; text with float noise beyond is rounded.
 constexpr int64_t kScale = 100'000'000;
 
 struct Row {
@@ -81,7 +81,8 @@ Plan plan_for(const Case& c, uint32_t keys) {
 class Reference : public ::testing::TestWithParam<std::tuple<Case, uint32_t>> {};
 
 TEST_P(Reference, EqualsFlink) {
-  const auto& [c, workers] = GetParam();
+  const Case& c = std::get<0>(GetParam());
+  const uint32_t workers = std::get<1>(GetParam());
   const auto input = read_tsv(c.input);
   if (input.empty()) GTEST_SKIP() << "samples/reference is not beside the project";
   std::map<std::string, int64_t> id;
