@@ -312,7 +312,9 @@ struct Refused {
   const char* name;
   PortOptions options;
   absl::StatusCode code;
-  std::vector<const char*> words;
+  // Null where there are fewer. No vector: g++ 12 at -O3 takes what is to be cleaned up if its
+  // allocation throws for uninitialized.
+  std::array<const char*, 3> words{};
 };
 
 class Refusals : public ::testing::TestWithParam<Refused> {};
@@ -321,9 +323,11 @@ TEST_P(Refusals, NameCauseAndRemedy) {
   const uint16_t before = rte_eth_dev_count_avail();
   const absl::Status status = open_error(GetParam().options);
   EXPECT_EQ(status.code(), GetParam().code) << status;
-  for (const char* word : GetParam().words)
+  for (const char* word : GetParam().words) {
+    if (word == nullptr) break;
     EXPECT_NE(message(status).find(word), std::string::npos)
         << "no \"" << word << "\" in " << status;
+  }
   EXPECT_EQ(rte_eth_dev_count_avail(), before) << "a port was left behind";
 }
 
