@@ -3,9 +3,14 @@
 //   where = "protocol in {tcp, udp} and not (dst_port < 1024 or src in 10.0.0.0/8)"
 //
 //   condition   FIELD == VALUE    !=  <  <=  >  >=
-//               FIELD in {ITEM, ITEM, ...}   FIELD in ITEM      ITEM: VALUE, LOW..HIGH,
-//               ADDRESS/BITS FIELD has LETTERS            all these TCP flags are set: tcp_flags
-//               has SA FIELD present                FIELD absent
+//
+//               FIELD in {ITEM, ITEM, ...}   FIELD in ITEM
+//               ITEM: VALUE, LOW..HIGH, ADDRESS/BITS
+//
+//               FIELD has LETTERS            all these TCP flags are set: tcp_flags has SA
+//
+//               FIELD present                FIELD absent
+//
 //   together    not, and, or (in this order of strength), parentheses
 //   VALUE       as the field is shown: 443, 0x1bb, 12.50 (fixed-point), 10.0.0.1, 2001:db8::1,
 //               00:11:22:33:44:55, tcp, ipv6, 'text' or "text" in quotes, 2024-05-01T13:30:00Z

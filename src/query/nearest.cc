@@ -29,14 +29,14 @@ size_t distance(std::string_view a, std::string_view b) {
 }
 
 constexpr size_t kLongestCompared =
-    64;  // the distance is quadratic; a longer word is no typing error
-constexpr size_t kListed = 12;
+    64;                         // the distance is quadratic; a longer word is no typing error
+constexpr size_t kListed = 32;  // all fields of each format
 
 }  // namespace
 
 std::string_view nearest_name(std::string_view written, std::span<const std::string_view> valid) {
   if (written.size() > kLongestCompared) return {};
-  size_t best = std::max<size_t>(2, written.size() / 3) + 1;
+  size_t best = std::max<size_t>(1, written.size() / 3) + 1;
   std::string_view found;
   for (const std::string_view name : valid) {
     // A name of which nothing would be left is not near.

@@ -31,7 +31,7 @@ struct Field {
   uint8_t bits = 63;  // magnitude: |value| < 2^bits; decides whether a 64-bit sum can overflow
   uint8_t decimals = 0;
   bool may_be_absent = false;  // kAbsent is written then, and shown as "-"
-  std::string_view help;       // one line, for `explain`, `peek` and messages
+  std::string_view help;       // one line, for `tidewire help fields`
 };
 
 struct Schema {

@@ -21,6 +21,7 @@ TEST(Nearest, FindsATypingError) {
 TEST(Nearest, SaysNothingOfFarNames) {
   EXPECT_EQ(nearest_name("temperature", kNames), "");
   EXPECT_EQ(nearest_name("", kNames), "");
+  EXPECT_EQ(nearest_name("mean", std::array<std::string_view, 1>{"min"}), "");  // two of four
   EXPECT_EQ(nearest_name(std::string(1000, 'x'), kNames), "");
   EXPECT_EQ(nearest_name("x", std::array<std::string_view, 1>{"y"}), "");  // nothing in common
 }
