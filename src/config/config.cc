@@ -1,6 +1,8 @@
 #include "config/config.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -442,13 +444,17 @@ class Loader {
       option.remove_prefix(7);
       if (table == nullptr || table->type != Node::Type::kTable) return false;
       const Node* type = table->find("type");
-      if (type == nullptr || type->type != Node::Type::kText) return false;
+      if (type == nullptr || refused(*type)) return false;
     }
     const Option* known = find_option(table == &query ? "query" : "query.window", option);
     const Node* node = table->find(option);
     if (node == nullptr) return known->fallback != kRequired;
-    return std::none_of(out_.problems.begin(), out_.problems.end(),
-                        [&](const Problem& p) { return p.place == node->place; });
+    return !refused(*node);
+  }
+
+  bool refused(const Node& node) const {
+    return std::any_of(out_.problems.begin(), out_.problems.end(),
+                       [&](const Problem& p) { return p.place == node.place; });
   }
 
   Place item_place(const Node& query, std::string_view option, int32_t item, int32_t column) const {
@@ -485,10 +491,15 @@ Loaded load_config_file(const std::string& path, std::span<const int> cpus) {
   std::string text(kFileMax + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.gcount() == 0 && !in.eof()) {
-    failed.problems.push_back({{}, "cannot be read"});
+    failed.problems.push_back({{}, std::string("cannot be read: ") + std::strerror(errno)});
     return failed;
   }
   text.resize(static_cast<size_t>(in.gcount()));
+  if (text.find('\0') != std::string::npos) {
+    failed.problems.push_back(
+        {{}, "is no text, so no config; a capture is given as --pcap " + path});
+    return failed;
+  }
   if (text.size() > kFileMax) {
     failed.problems.push_back({{}, "is larger than 1 MiB, which no configuration is"});
     return failed;

@@ -62,6 +62,27 @@ size_t byte_at(std::string_view source, Place place) {
   return at;
 }
 
+bool is_toml(std::string_view text) {
+  try {
+    return !toml::parse(text).empty();
+  } catch (const toml::parse_error&) {
+    return false;
+  }
+}
+
+// Whether the parser stopped in a text without quotes: it then speaks of floats, booleans and
+// dates. What is a value by itself is not the mistake.
+bool unquoted(std::string_view source, Place place) {
+  size_t at = std::min(byte_at(source, place), source.size());
+  while (at > 0 && std::string_view("=[{,\n").find(source[at - 1]) == std::string_view::npos) --at;
+  if (at == 0 || source[at - 1] == '\n') return false;
+  at = std::min(source.find_first_not_of(' ', at), source.size());
+  const std::string value(source.substr(at, source.find_first_of(",]}#\r\n", at) - at));
+  if (value.empty() || std::string_view("\"'[{=").find(value[0]) != std::string_view::npos)
+    return false;
+  return !is_toml("value = " + value);
+}
+
 }  // namespace
 
 std::string to_string(const Problem& problem, std::string_view file) {
@@ -104,6 +125,8 @@ Document parse_document(std::string_view text) {
     document.root = convert(root);
   } catch (const toml::parse_error& error) {
     document.error = {place_of(error.source().begin), std::string(error.description())};
+    if (unquoted(text, document.error->place))
+      document.error->text += "; texts, times and sizes stand in quotes: \"10 s\"";
   }
   return document;
 }

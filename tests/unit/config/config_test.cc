@@ -325,6 +325,10 @@ TEST(Refusals, MissingAndMisplaced) {
                                "window = { type = \"session\", size = \"1 s\" }\n"),
             "7:1: [query.q.window] lacks 'gap', a duration in quotes, such as \"250 ms\"\n"
             "7:30: 'size' has no meaning where type is \"session\"\n");
+  // Of an unknown kind nothing is known, so nothing is said of what it needs.
+  EXPECT_EQ(problems(kSource + "[query.q]\nsource = \"lan\"\naggregates = \"count\"\n"
+                               "window = { type = \"hopping\", size = \"1 s\" }\n"),
+            "7:19: type: cannot be 'hopping'; valid are: tumbling, sliding, session\n");
   EXPECT_EQ(problems(""),
             ": there is no source: add a section [source.NAME]\n"
             ": there is no query: add a section [query.NAME]\n");
@@ -419,8 +423,12 @@ TEST(Refusals, AreFoundInOneGo) {
 TEST(Refusals, FilesThatCannotBeRead) {
   const Loaded loaded = load_config_file("no/such/file.conf");
   ASSERT_EQ(loaded.problems.size(), 1u);
-  EXPECT_EQ(to_string(loaded.problems[0], loaded.config.file), "no/such/file.conf: cannot be read");
+  EXPECT_EQ(to_string(loaded.problems[0], loaded.config.file),
+            "no/such/file.conf: cannot be read: No such file or directory");
   EXPECT_FALSE(load_config_file(TIDEWIRE_CONFIG_DIR).ok());  // a folder
+  const Loaded capture = load_config_file(TIDEWIRE_CONFIG_DIR "/demo.pcap");
+  ASSERT_EQ(capture.problems.size(), 1u);
+  EXPECT_NE(capture.problems[0].text.find("--pcap"), std::string::npos);
 }
 
 TEST(Options, EveryDefaultIsWithinItsLimits) {

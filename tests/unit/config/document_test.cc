@@ -27,6 +27,20 @@ TEST(Document, SaysWhereItIsNotToml) {
   EXPECT_EQ(parse_document("a = 1\na = 2\n").error->place.line, 2u);  // strict: no key twice
 }
 
+// The parser takes an unquoted text for a float, a boolean or a date, and says only that.
+TEST(Document, SaysThatTextsNeedQuotes) {
+  const auto hint = [](std::string_view text) {
+    const Document document = parse_document(text);
+    return document.error && document.error->text.find("quotes") != std::string::npos;
+  };
+  for (const char* unquoted : {"a = file", "a = trace.pcapng", "a = ./x", "a = 10 s",
+                               "a = 10.0.0.1", "a = [src]", "a = { b = tumbling }", "a = [1, src]"})
+    EXPECT_TRUE(hint(unquoted)) << unquoted;
+  for (const char* other : {"a = 1\na = 2", "a = \"x", "a : 1", "a = ", "= 1", "a = \"x\" b = 1",
+                            "[a]\n[a]", "a = [1, 2"})
+    EXPECT_FALSE(hint(other)) << other;
+}
+
 TEST(Document, NamesTypes) {
   const Document d = parse_document("a=[1]\nb=1.5\nc=true\nd=2024-01-01\ne={}\n");
   ASSERT_FALSE(d.error);
