@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "event/burst.h"
+#include "format/catalog.h"
 #include "query/nearest.h"
 
 namespace tidewire {
@@ -117,6 +118,8 @@ ParsedLine parse_command_line(std::span<const char* const> arguments) {
     line.command = Command::kVersion;  // the general help
     if (arguments.size() < 2) return parsed;
     arguments = arguments.subspan(1);
+    line.fields = std::string_view(arguments[0]) == "fields";
+    if (line.fields) return parsed;
   } else if (first == "--version") {
     line.command = Command::kVersion;
     return parsed;
@@ -126,6 +129,7 @@ ParsedLine parse_command_line(std::span<const char* const> arguments) {
   if (command == std::end(kCommands)) {
     std::vector<std::string_view> names;
     for (const Name& n : kCommands) names.push_back(n.text);
+    names.push_back("help");
     return fail("no command '" + std::string(arguments[0]) + "'" + suggestion(arguments[0], names));
   }
   line.command = command->command;
@@ -192,6 +196,7 @@ Without CONFIG the embedded default runs: three queries on the bundled capture, 
   tidewire run my.conf --workers 2 --output json    the same results on any number of workers
   tidewire peek trace.pcapng --count 5              is the time right? are the fields as expected?
   tidewire help run                                 the flags of a command
+  tidewire help fields                              what a query can name; how `where` is written
 
 Exit codes: 0 done; 1 the config has problems; 2 wrong command line; 3 a file, port, sink or memory
 could not be had; 4 it ran, but a source failed on the way or a sink lost results.
@@ -257,6 +262,33 @@ The results are those of run: pace is not an input.
       return help_text();
   }
   return {};
+}
+
+std::string help_fields() {
+  std::string text = R"help(what a query can name in `where`, `key` and `aggregates`
+
+  where = "protocol in {tcp, udp} and not (dst_port < 1024 or src in 10.0.0.0/8)"
+
+  FIELD == VALUE                 and != < <= > >=
+  FIELD in {VALUE, LOW..HIGH}    any of them; addresses also as 10.0.0.0/8
+  FIELD has LETTERS              all these TCP flags are set: tcp_flags has SA
+  FIELD present, FIELD absent    whether the event has it: a frame without IP has no protocol
+  not, and, or                   in this order of strength, with parentheses
+
+A VALUE is written as it is shown: 443, 0x1bb, 12.50, 10.0.0.1, 00:11:22:33:44:55, tcp, ipv6,
+'text', 2024-05-01T13:30:00Z. A field marked ? may be absent. No condition on it holds then but !=
+and `absent`; as a key it is a value of its own, shown as - (null in JSON, nothing in CSV); an
+aggregate of it needs "FIELD present" in `where`.
+)help";
+  for (const std::string_view name : format_names()) {
+    text += "\nformat = \"" + std::string(name) + "\"\n";
+    for (const Field& field : schema(name)->fields) {
+      std::string column = std::string(field.name) + (field.may_be_absent ? " ?" : "");
+      column.resize(std::max<size_t>(column.size(), 18), ' ');
+      text += "  " + column + "  " + std::string(field.help) + "\n";
+    }
+  }
+  return text;
 }
 
 }  // namespace tidewire

@@ -25,6 +25,7 @@ enum class Command : uint8_t { kRun, kCheck, kExplain, kPeek, kReplay, kVersion 
 struct CommandLine {
   Command command = Command::kRun;
   bool help = false;
+  bool fields = false;  // the help about fields
   std::string config;   // path; empty: the embedded default
   std::string pcap;     // the embedded default's queries on this capture
   std::string source;   // peek
@@ -44,5 +45,7 @@ ParsedLine parse_command_line(std::span<const char* const> arguments);
 
 std::string_view help_text();
 std::string_view help_text(Command command);
+// What a query can name, of every format, and how `where` says it.
+std::string help_fields();
 
 }  // namespace tidewire

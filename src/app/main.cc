@@ -118,7 +118,7 @@ int run(const CommandLine& line) {
 
 int answer(const CommandLine& line) {
   if (line.help) {
-    const std::string text(help_text(line.command));
+    const std::string text = line.fields ? help_fields() : std::string(help_text(line.command));
     std::fputs(text.c_str(), stdout);
     return kExitOk;
   }
