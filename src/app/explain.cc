@@ -36,16 +36,19 @@ void print_source(const Layout& layout, uint32_t s, std::FILE* out) {
                  source.file.follow ? ", followed as they grow" : "");
   }
   std::fprintf(out,
-               "  watermark = highest event time - %s, per partition; a partition is idle after %s "
-               "of lane time\n"
-               "  silent after %s by the clock; max_ahead %s, max_behind %s, max_drift %s\n",
-               format_duration(source.out_of_orderness).c_str(),
-               never_or(source.idle_after).c_str(), never_or(source.silent_after).c_str(),
-               never_or(source.max_ahead).c_str(), never_or(source.max_behind).c_str(),
-               never_or(source.max_drift).c_str());
-  std::fprintf(out, "  partition by %s, at most %u\n",
-               source.partition.empty() ? "nothing (one)" : source.partition.c_str(),
-               source.max_partitions);
+               "  watermark = highest event time - %s, per partition\n"
+               "  max_ahead %s, max_behind %s, max_drift %s, idle_after %s",
+               format_duration(source.out_of_orderness).c_str(), never_or(source.max_ahead).c_str(),
+               never_or(source.max_behind).c_str(), never_or(source.max_drift).c_str(),
+               never_or(source.idle_after).c_str());
+  // A file that does not grow waits for its reader: its pauses say nothing.
+  if (source.type == SourceType::kPort || source.file.follow)
+    std::fprintf(out, ", silent_after %s", never_or(source.silent_after).c_str());
+  if (source.partition.empty())
+    std::fprintf(out, "\n  one partition a lane\n");
+  else
+    std::fprintf(out, "\n  partition by %s, at most %u a lane\n", source.partition.c_str(),
+                 source.max_partitions);
   for (const LaneLayout& lane : layout.lanes) {
     if (lane.source != s) continue;
     std::fprintf(out, "  lane %u -> worker %u", index_of(lane.id), lane.worker);
@@ -145,7 +148,7 @@ void print_explanation(const Layout& layout, std::FILE* out) {
   std::fprintf(out, "  %12s  in all\n", bytes_text(sum).c_str());
   if (!c.defaulted.empty()) std::fprintf(out, "\nnot in the config, so by default\n");
   for (const Defaulted& d : c.defaulted)
-    std::fprintf(out, "  %s = %s\n", d.name.c_str(), d.value.c_str());
+    std::fprintf(out, "  %s = %s\n", d.name.c_str(), d.value.empty() ? "\"\"" : d.value.c_str());
 }
 
 }  // namespace tidewire

@@ -98,9 +98,11 @@ class Printer {
   const ColumnMap& columns_;
 };
 
-void print_counts(const LaneCounts& counts) {
-  std::fprintf(stderr, "tidewire: %" PRIu64 " packets, %" PRIu64 " events", counts.packets,
-               counts.events);
+void print_counts(uint64_t printed, const LaneCounts& counts) {
+  std::fprintf(stderr,
+               "tidewire: %" PRIu64 " events printed; read until then: %" PRIu64
+               " packets, %" PRIu64 " events",
+               printed, counts.packets, counts.events);
   for (size_t i = 0; i < counts.dropped.size(); ++i)
     if (counts.dropped[i])
       std::fprintf(stderr, ", dropped %s: %" PRIu64, to_string(static_cast<DropReason>(i)).data(),
@@ -178,7 +180,7 @@ int peek(const CommandLine& line, const Topology& topology) {
     (*lane)->release(*burst);
   }
   std::fflush(stdout);
-  print_counts(counts);
+  print_counts(printed, counts);
   if (got != Received::kFailed) return kExitOk;
   SourceCounters counters;
   (*lane)->sample(counters);
