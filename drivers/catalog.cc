@@ -152,7 +152,7 @@ uint64_t source_memory(const SourceConfig& source) {
   return count.ok() ? dpdk::pool_bytes(*count, dpdk::data_room(port)) : 0;
 }
 
-absl::StatusOr<std::unique_ptr<Sink>> open_sink(const SinkConfig& sink) {
+absl::StatusOr<std::unique_ptr<Sink>> open_sink(const SinkConfig& sink, std::string& said) {
   switch (sink.type) {
     case SinkType::kTerminal:
     case SinkType::kStdout:
@@ -162,6 +162,7 @@ absl::StatusOr<std::unique_ptr<Sink>> open_sink(const SinkConfig& sink) {
       options.append = sink.append;
       auto opened = uring::FileSink::open(sink.path, options);
       if (!opened.ok()) return opened.status();
+      said = (*opened)->describe();
       return std::unique_ptr<Sink>(*std::move(opened));
     }
     case SinkType::kUdp: {

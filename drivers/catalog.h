@@ -50,6 +50,7 @@ class OpenSources {
 // Bytes that its buffers take: of one lane of a file source, or of all queues of a port.
 uint64_t source_memory(const SourceConfig& source);
 
-absl::StatusOr<std::unique_ptr<Sink>> open_sink(const SinkConfig& sink);
+// `said`: where results really go, one line, for a file: its name may have been taken.
+absl::StatusOr<std::unique_ptr<Sink>> open_sink(const SinkConfig& sink, std::string& said);
 
 }  // namespace tidewire

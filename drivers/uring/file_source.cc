@@ -137,7 +137,7 @@ absl::StatusOr<FileSource::File> FileSource::look_at(const std::string& path, bo
   if (!S_ISREG(about.st_mode)) {
     return absl::InvalidArgumentError(
         "cannot read " + path + ": " +
-        (S_ISDIR(about.st_mode) ? "it is a directory (give it with a pattern)"
+        (S_ISDIR(about.st_mode) ? "it is a directory (a config names it as directory = ...)"
                                 : "it is no regular file (captures are read at offsets)"));
   }
   std::array<std::byte, kFileKindBytes> head{};

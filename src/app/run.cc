@@ -36,7 +36,8 @@ struct Host {
   std::vector<std::unique_ptr<Arena>> arenas;  // moved to their workers when those are built
   std::unique_ptr<ExchangeFabric> fabric;
   std::shared_ptr<PaceOrigin> pace;
-  std::vector<std::string> said;  // [lane]: how it is read
+  std::vector<std::string> said;        // [lane]: how it is read
+  std::vector<std::string> sinks_said;  // where files are written
 };
 
 absl::Status build_worker(Host& host, uint32_t w, WorkerParts& parts) try {
@@ -89,13 +90,15 @@ absl::Status build_worker(Host& host, uint32_t w, WorkerParts& parts) try {
                                       "(tidewire explain shows the sum), or reserve more");
 }
 
-absl::Status build_egress(const Host& host, EgressParts& parts) {
+absl::Status build_egress(Host& host, EgressParts& parts) {
   const Layout& layout = host.layout;
   const Config& config = layout.config;
   std::vector<SinkBinding> bindings;
   for (const SinkConfig& sink : config.sinks) {
-    auto opened = open_sink(sink);
+    std::string said;
+    auto opened = open_sink(sink, said);
     if (!opened.ok()) return opened.status();
+    if (!said.empty()) host.sinks_said.push_back("sink " + sink.name + ": " + said);
     SinkBinding binding;
     binding.sink = opened->get();
     binding.encoding = sink.encoding;
@@ -216,6 +219,7 @@ void say_start(const Host& host, const std::vector<PageKind>& pages, uint64_t by
   for (const LaneLayout& lane : layout.lanes)
     if (!host.said[index_of(lane.id)].empty())
       say("lane " + layout.lane_name(lane.id) + ": " + host.said[index_of(lane.id)]);
+  for (const std::string& line : host.sinks_said) say(line);
   std::string cores;
   for (size_t w = 0; w < layout.placement.worker_core.size(); ++w)
     cores += (w ? ", " : "") + std::to_string(layout.placement.worker_core[w]) + " (" +
@@ -233,13 +237,9 @@ void say_start(const Host& host, const std::vector<PageKind>& pages, uint64_t by
 
 int run_appliance(Layout layout, const RunOptions& options) {
   const uint32_t workers = layout.config.runtime.workers;
-  Host host{layout,
-            options,
-            nullptr,
-            {},
-            nullptr,
-            nullptr,
-            std::vector<std::string>(layout.lanes.size())};
+  Host host{
+      layout, options, nullptr, {}, nullptr, nullptr, std::vector<std::string>(layout.lanes.size()),
+      {}};
   const auto refuse = [](const absl::Status& status) {
     say("error: " + text_of(status));
     return kExitSetup;

@@ -367,7 +367,8 @@ TEST(FileSource, RefusalsNameFileCauseAndRemedy) {
                 "/none: No such file or directory (is the path relative to where the program was "
                 "started?)");
   EXPECT_EQ(refusal({folder.path()}),
-            "cannot read " + folder.path() + ": it is a directory (give it with a pattern)");
+            "cannot read " + folder.path() +
+                ": it is a directory (a config names it as directory = ...)");
   EXPECT_EQ(refusal({"/dev/null"}),
             "cannot read /dev/null: it is no regular file (captures are read at offsets)");
   const std::string pipe = folder.path() + "/pipe";

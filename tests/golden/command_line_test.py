@@ -345,6 +345,8 @@ class Errors(Folder):
             self.assertEqual(run.returncode, 0)
             self.assertIn("tidewire", run.stdout)
         self.assertIn("Exit codes", tidewire("--help").stdout)
+        for word in ('format = "packet"', "wire_length", "10.0.0.0/8"):
+            self.assertIn(word, tidewire("help", "fields").stdout)
         self.assertRegex(tidewire("version").stdout, r"^tidewire \d+\.\d+\.\d+")
 
     def test_files_that_cannot_be_read(self):
@@ -360,6 +362,17 @@ class Errors(Folder):
         run = tidewire("run", self.path("missing.conf"))
         self.assertEqual(run.returncode, 1)
         self.assertIn("missing.conf", run.stderr)
+
+    def test_a_taken_name_is_kept_and_the_one_written_is_said(self):
+        config = self.config(f'type = "file"\npath = "{self.path("out.json")}"\nformat = "json"')
+        self.assertIn(f"sink out: {self.path('out.json')}, written by ", tidewire("run", config).stderr)
+        with open(self.path("out.json"), "rb") as file:
+            first = file.read()
+        said = re.search(r"sink out: (.+), written by ", tidewire("run", config).stderr)[1]
+        self.assertNotEqual(said, self.path("out.json"))
+        for name in (said, self.path("out.json")):
+            with open(name, "rb") as file:
+                self.assertEqual(file.read(), first)
 
     def test_a_capture_that_is_cut_keeps_everything_before(self):
         with open(CAPTURE, "rb") as file:
