@@ -69,13 +69,13 @@ class Subject {
     plan.max_deferred = 4096;
     switch (work) {
       case Work::kTumbling:
-        plan.window = {WindowKind::kTumbling, {kSecond}, {kSecond}, {}, {}};
+        plan.window = {.kind = WindowKind::kTumbling, .size = {kSecond}, .slide = {kSecond}};
         break;
       case Work::kSliding:
-        plan.window = {WindowKind::kSliding, {10 * kSecond}, {kSecond}, {}, {}};
+        plan.window = {.kind = WindowKind::kSliding, .size = {10 * kSecond}, .slide = {kSecond}};
         break;
       case Work::kSession:
-        plan.window = {WindowKind::kSession, {}, {}, {}, {gap}};
+        plan.window = {.kind = WindowKind::kSession, .gap = {gap}};
         break;
     }
     options_.plans = {plan};

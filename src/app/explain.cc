@@ -17,6 +17,14 @@ const char* name_of(WindowKind kind) {
       return "sliding";
     case WindowKind::kSession:
       return "session";
+    case WindowKind::kCumulate:
+      return "cumulate";
+    case WindowKind::kCalendar:
+      return "calendar";
+    case WindowKind::kCount:
+      return "count";
+    case WindowKind::kGlobal:
+      return "global";
   }
   return "?";
 }

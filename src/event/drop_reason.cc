@@ -35,4 +35,11 @@ std::string_view to_string(Note note) {
   return kNames[static_cast<size_t>(note)];
 }
 
+std::string_view to_string(LateReason reason) {
+  static constexpr std::string_view kNames[] = {"late", "too_far_ahead", "too_far_behind",
+                                                "before_min_time"};
+  static_assert(std::size(kNames) == static_cast<size_t>(LateReason::kCount));
+  return kNames[static_cast<size_t>(reason)];
+}
+
 }  // namespace tidewire

@@ -48,6 +48,16 @@ enum class Note : uint8_t {
   kCount,
 };
 
+// Why a row stands outside all windows. The first is a store's to find, the others are the guards
+// of the source, which its policy drops or diverts.
+enum class LateReason : uint8_t {
+  kLate,           // all its windows were complete
+  kTooFarAhead,    // max_ahead
+  kTooFarBehind,   // max_behind
+  kBeforeMinTime,  // min_time
+  kCount,
+};
+
 // An event that ends before the windows.
 struct EventCounts {
   uint64_t no_time = 0;
@@ -75,5 +85,6 @@ struct LaneCounts {
 
 std::string_view to_string(DropReason reason);
 std::string_view to_string(Note note);
+std::string_view to_string(LateReason reason);
 
 }  // namespace tidewire

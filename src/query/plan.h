@@ -17,11 +17,41 @@
 namespace tidewire {
 
 // ---- windows
-enum class WindowKind : uint8_t { kTumbling, kSliding, kSession };
+enum class WindowKind : uint8_t {
+  kTumbling,
+  kSliding,
+  kSession,
+  kCumulate,  // [S, S + step), [S, S + 2 step), ... [S, S + size): SQL CUMULATE
+  kCalendar,  // hours, days, weeks, months of a zone's wall clock
+  kCount,     // every `row_slide` rows of a key, the last `rows` of them
+  kGlobal,    // one window a key, which ends with the input
+};
+enum class CalendarUnit : uint8_t { kHour, kDay, kWeek, kMonth };
+// What a later result of one window says (core.md rule 6): all so far; what came since the one
+// before (Flink: a purging trigger); or first the old value taken back, then all so far.
+enum class Accumulation : uint8_t { kAccumulating, kDiscarding, kRetracting };
+
 struct WindowShape {
   WindowKind kind = WindowKind::kTumbling;
-  Duration size, slide, offset;  // aligned: slide == size for tumbling; |offset| < slide
-  Duration gap;                  // session
+  Duration size{}, slide{}, offset{};  // aligned: slide == size but for sliding; |offset| < slide
+  CalendarUnit unit = CalendarUnit::kDay;
+  std::string zone{};       // kCalendar: IANA name
+  Duration gap{};           // session; where Plan::gap_value is set, rows bring their own
+  Duration max_duration{};  // session; 0: none. Else no session crosses this grid from 1970 on
+  uint64_t rows = 0, row_slide = 0;  // kCount
+  // Results before the end: every `early` of event time from the window's start (kCumulate: its
+  // step), every `early_rows` rows of a key and window in lane order. 0: none.
+  Duration early{};
+  uint64_t early_rows = 0;
+  // A row is accepted while its stamp < end + lateness: a result at once for each such row behind
+  // the end (Flink's), or gathered at end + k * gather and at end + lateness.
+  Duration lateness{}, gather{};
+  Accumulation accumulation = Accumulation::kAccumulating;
+
+  bool is_aligned() const {
+    return kind == WindowKind::kTumbling || kind == WindowKind::kSliding ||
+           kind == WindowKind::kCumulate || kind == WindowKind::kCalendar;
+  }
 };
 
 // ---- predicates: a postfix program over 256-row masks; one column loop per step, nothing per row
@@ -87,6 +117,24 @@ enum class Placement : uint8_t {
   kExchange
 };  // kLocal: the lane determines the key; nothing crosses
 
+// ---- what egress makes of results before they leave
+enum class EmptyFill : uint8_t { kNone, kZero, kCarry };
+struct HavingStep {  // postfix, over the outputs of one result
+  enum class Op : uint8_t { kRange, kAnd, kOr, kNot } op = Op::kRange;
+  uint16_t output = 0;       // kRange: low <= value <= high, at the output's decimals
+  int128 low = 0, high = 0;  // a value that is absent is in no range
+};
+struct Shaping {
+  std::vector<HavingStep> having;  // empty: all results
+  // Empty windows of a key: those of the `fill_windows` windows behind its last one with rows.
+  EmptyFill fill = EmptyFill::kNone;
+  uint32_t fill_windows = 0;
+  // Of each window only the `top` results with the greatest (or least) value, best first; 0: all.
+  uint32_t top = 0;
+  uint16_t top_output = 0;
+  bool top_least = false;
+};
+
 struct Plan {
   QueryId id{};
   std::string name;
@@ -96,13 +144,20 @@ struct Plan {
   std::vector<int64_t> set;          // sorted operands of kIn
   std::vector<KeyWord> key;          // 0 to key_words of them; the rest are 0
   std::vector<KeyField> key_fields;
-  uint32_t key_words = 0;       // 0, 1, 2 or 4: chooses the store
-  std::vector<uint8_t> values;  // columns that reach the cell, as Rows::value
+  uint32_t key_words = 0;              // 0, 1, 2 or 4: chooses the store
+  std::vector<uint8_t> values;         // columns that reach the cell, as Rows::value
+  std::vector<KeyField> value_fields;  // what they are called: late rows are shown with them
+  // Session: the value that holds a row's own gap, as a count of `gap_unit`; -1: none. Below zero
+  // is zero, above kWindowLengthMax is that.
+  int gap_value = -1;
+  Duration gap_unit;
   CellKind cell = CellKind::kStats;
   std::vector<CellPart> parts;  // kWide
   uint32_t cell_words = 4;      // kWide: rounded up to a multiple of 4 (32 B)
   std::vector<Output> outputs;
   WindowShape window;
+  Shaping shaping;
+  bool late_rows = false;  // a sink wants those that are late or diverted, one by one
   Placement placement = Placement::kExchange;
   uint32_t shards = 1;        // power of two, from max_keys only, never from cores
   uint64_t max_keys = 0;      // of the whole query
@@ -110,6 +165,8 @@ struct Plan {
   uint64_t batch_panes = 0;   // and these, with one chunk each: WindowStore::has_room
   uint64_t max_sessions = 0;  // beyond one a key (session)
   uint64_t max_deferred = 0;
+  // (window, key) pairs that a late row has changed, each until its window is cleaned up.
+  uint64_t max_changes = 0;
   bool one_lane() const { return lanes.size() == 1; }
 };
 

@@ -24,11 +24,21 @@ struct QuerySpec {
   std::vector<std::string> key;         // "protocol", "src/24", "src/24/48"; empty: one group
   std::vector<std::string> aggregates;  // "count", "sum(wire_length) as bytes"
   WindowShape window;
+  std::string gap_field;  // session: the gap is this field's value, in `gap_unit`
+  Duration gap_unit;
+  std::string having;  // as `where`, over the names of the results; empty: all
+  EmptyFill fill = EmptyFill::kNone;
+  uint32_t fill_windows = 1;
+  uint32_t top = 0;  // results of a window; 0: all
+  std::string top_by;
+  bool top_least = false;
   std::vector<std::string> sinks;
+  std::vector<std::string> late_sinks;  // of rows that no window took
   uint64_t max_keys = 65'536;
   uint64_t max_sessions = 16'384;  // beyond one a key
   uint64_t max_deferred = 16'384;
-  uint64_t max_panes = 0;  // 0: from the source's bounds (query/compile.h), within `memory`
+  uint64_t max_changes = 16'384;  // windows of a key that late rows have changed
+  uint64_t max_panes = 0;         // 0: from the source's bounds (query/compile.h), within `memory`
   uint64_t memory = uint64_t{256} << 20;  // bytes that the panes of the query may take
   PlacementChoice placement = PlacementChoice::kAuto;
 };

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "event/drop_reason.h"
 #include "event/rows.h"
 #include "query/plan.h"
 #include "window/cell.h"
@@ -23,6 +24,8 @@ struct SingleRow {
   std::array<int64_t, kValueMax> value{};
   LaneId lane{};
   Ordinal ordinal{};
+  bool outside = false;  // of all windows, for `reason`: only to be shown
+  LateReason reason = LateReason::kLate;
 
   Rows rows() const {
     Rows r;
@@ -59,18 +62,10 @@ class Deferred {
   }
   uint64_t capacity() const { return heap_.size(); }
 
-  bool push(const Rows& rows, uint32_t row) {
-    if (used_ == heap_.size()) return false;
-    Entry& entry = heap_[used_++];  // its slot is the free one
-    entry.stamp = rows.stamp[row].ns;
-    entry.position = position_of(rows, row);
-    int64_t* at = &rows_[static_cast<size_t>(entry.slot) * words_];
-    *at++ = rows.time[row].ns;
-    *at++ = static_cast<int64_t>(rows.hash[row]);
-    for (uint32_t w = 0; w < key_words_; ++w) *at++ = rows.key[w][row];
-    for (uint32_t v = 0; v < values_; ++v) *at++ = rows.value[v][row];
-    std::push_heap(heap_.begin(), heap_.begin() + static_cast<ptrdiff_t>(used_), after);
-    return true;
+  bool push(const Rows& rows, uint32_t row) { return push(rows, row, false, LateReason::kLate); }
+  // A row that stands outside all windows, to be shown at its place.
+  bool push_outside(const Rows& rows, uint32_t row, LateReason reason) {
+    return push(rows, row, true, reason);
   }
   // Is the first row due: can no row before it still come? With one lane that is known at its own
   // stamp; after the end of input always.
@@ -89,6 +84,8 @@ class Deferred {
     row.stamp = {entry.stamp};
     row.lane = LaneId{static_cast<uint16_t>(entry.position >> 48)};
     row.ordinal = Ordinal{entry.position & ((uint64_t{1} << 48) - 1)};
+    row.outside = entry.outside;
+    row.reason = entry.reason;
     row.time = {*at++};
     row.hash = static_cast<uint64_t>(*at++);
     for (uint32_t w = 0; w < key_words_; ++w) row.key[w] = *at++;
@@ -101,7 +98,24 @@ class Deferred {
     int64_t stamp;
     uint64_t position;
     uint32_t slot;  // of rows_; entries past the heap's end hold the free ones
+    bool outside;
+    LateReason reason;
   };
+  bool push(const Rows& rows, uint32_t row, bool outside, LateReason reason) {
+    if (used_ == heap_.size()) return false;
+    Entry& entry = heap_[used_++];  // its slot is the free one
+    entry.stamp = rows.stamp[row].ns;
+    entry.position = position_of(rows, row);
+    entry.outside = outside;
+    entry.reason = reason;
+    int64_t* at = &rows_[static_cast<size_t>(entry.slot) * words_];
+    *at++ = rows.time[row].ns;
+    *at++ = static_cast<int64_t>(rows.hash[row]);
+    for (uint32_t w = 0; w < key_words_; ++w) *at++ = rows.key[w][row];
+    for (uint32_t v = 0; v < values_; ++v) *at++ = rows.value[v][row];
+    std::push_heap(heap_.begin(), heap_.begin() + static_cast<ptrdiff_t>(used_), after);
+    return true;
+  }
   static bool after(const Entry& a, const Entry& b) {
     return a.stamp != b.stamp ? a.stamp > b.stamp : a.position > b.position;
   }

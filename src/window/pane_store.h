@@ -42,6 +42,7 @@ class PaneStore final : public WindowStore {
   PaneStore(const Plan& plan, ShardRange range, Reserve& reserve);
 
   void add(const Rows& rows) override;
+  void divert(const Rows& rows, LateReason reason) override;
   bool has_room() const override {
     return spare_count_ >= batch_panes_ && free_chunk_count_ >= batch_panes_ &&
            deferred_.has_room();
@@ -77,6 +78,7 @@ class PaneStore final : public WindowStore {
   Pane* place_odd(const Rows& rows, uint32_t row);
   void defer_or_drop(const Rows& rows, uint32_t row, int64_t last_end);
   void lose(int64_t first_end, int64_t last_end);
+  void late(const Rows& rows, uint32_t row);
   template <class At, class PaneOf>
   void combine(const Rows& rows, uint32_t count, At at, PaneOf pane);
   int64_t* locate(const Rows& rows, uint32_t row, uint64_t line, Pane& pane);
@@ -104,12 +106,14 @@ class PaneStore final : public WindowStore {
   bool tell_lost(ResultWriter& out);
   uint32_t fire_slice(uint32_t budget, ResultWriter& out);
   void begin_window();
+  Run head(uint16_t flags) const;
   bool emit_shard(ResultWriter& out, uint32_t& used);
   const int64_t* sum_of_chunks(uint32_t shard, uint32_t parts);
   bool emit_overflow(ResultWriter& out);
   void write_key(int64_t* row, uint32_t shard, uint32_t id) const;
   void close_chunks(uint32_t shard, uint32_t& used);
   void finish_window();
+  bool take_row(ResultWriter& out);
   void apply(const SingleRow& row);
   uint32_t forget_keys(int64_t place, uint32_t budget);
   bool alive(uint32_t shard, uint32_t id) const;
@@ -124,7 +128,8 @@ class PaneStore final : public WindowStore {
   FlaggedIntervals flagged_;
   FlaggedIntervals untold_;  // of those, what egress has not been told
   StoreCounts counts_;
-  uint32_t row_words_;
+  uint32_t row_words_, values_;
+  bool late_rows_;
   uint64_t batch_panes_;
 
   std::span<Pane> panes_;

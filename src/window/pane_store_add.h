@@ -21,6 +21,8 @@ PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& rese
       keys_(plan, range, reserve),
       deferred_(plan, reserve),
       row_words_(1 + W + cells_.words()),
+      values_(static_cast<uint32_t>(plan.values.size())),
+      late_rows_(plan.late_rows),
       batch_panes_(plan.batch_panes) {
   CHECK(plan.max_panes > 0 && plan.max_panes < (uint64_t{1} << 31));
   const size_t panes = plan.max_panes + plan.batch_panes;
@@ -153,7 +155,10 @@ typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::place_odd(const Rows& r
     }
   const int64_t last_end = geometry_.last_end(time);
   if (last_end <= time) {
-    ++(time < stamp ? counts_.late : counts_.no_window);
+    if (time < stamp)
+      late(rows, row);
+    else
+      ++counts_.no_window;
     return nullptr;
   }
   if (stamp >= geometry_.first_end(time)) {
@@ -174,10 +179,23 @@ typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::place_odd(const Rows& r
 template <uint32_t W, class Cells>
 void PaneStore<W, Cells>::defer_or_drop(const Rows& rows, uint32_t row, int64_t last_end) {
   if (rows.stamp[row].ns >= last_end) {
-    ++counts_.late;
+    late(rows, row);
   } else if (!deferred_.push(rows, row)) {
     lose(geometry_.first_end(rows.stamp[row].ns), last_end);
   }
+}
+
+// Nobody takes it. Whoever wants to see it does so at its place.
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::late(const Rows& rows, uint32_t row) {
+  ++counts_.late;
+  if (late_rows_) counts_.unshown += !deferred_.push_outside(rows, row, LateReason::kLate);
+}
+
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::divert(const Rows& rows, LateReason reason) {
+  for (uint32_t i = 0; i < rows.count; ++i)
+    counts_.unshown += !deferred_.push_outside(rows, i, reason);
 }
 
 // A row that would have been in the windows with these ends and all between. None has fired.

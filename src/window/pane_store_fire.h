@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "window/late_row.h"
 #include "window/pane_store.h"
 
 namespace tidewire {
@@ -33,7 +34,7 @@ uint32_t PaneStore<W, Cells>::fire(EventTime frontier, EventTime until, uint32_t
         slice = fire_slice(budget - used, out);
         break;
       case Due::kRow:
-        apply(deferred_.pop());
+        slice = static_cast<uint32_t>(take_row(out));
         break;
       case Due::kNothing:
         break;
@@ -64,7 +65,13 @@ template <uint32_t W, class Cells>
 bool PaneStore<W, Cells>::tell_lost(ResultWriter& out) {
   if (!out.room_for(1)) return false;
   const auto [first, last] = untold_.take_first();
-  out.begin(query_, RunKind::kLost, {first}, {first}, {last}, kFlagOverflow, row_words_);
+  out.begin(query_,
+            {.place = {first},
+             .start = {first},
+             .end = {last},
+             .kind = RunKind::kLost,
+             .flags = kFlagOverflow},
+            row_words_);
   return true;
 }
 
@@ -79,6 +86,14 @@ template <uint32_t W, class Cells>
 StoreUse PaneStore<W, Cells>::use() const {
   return {keys_.keys(),  keys_.max_keys(), open_count_,
           panes_.size(), deferred_.size(), deferred_.capacity()};
+}
+
+template <uint32_t W, class Cells>
+Run PaneStore<W, Cells>::head(uint16_t flags) const {
+  return {.place = {window_.end},
+          .start = {window_.end - geometry_.size()},
+          .end = {window_.end},
+          .flags = flags};
 }
 
 template <uint32_t W, class Cells>
@@ -139,9 +154,7 @@ bool PaneStore<W, Cells>::emit_shard(ResultWriter& out, uint32_t& used) {
       more && parts == 1 ? open_[window_.last - 1]->chunk[shard + 1] : cells;
   if (!next_cells) next_cells = cells;
   const int64_t* next_keys = keys_.key(more ? shard + 1 : shard, 0);
-  if (wanted > 0)
-    out.begin(query_, RunKind::kPoint, {window_.end}, {window_.end - geometry_.size()},
-              {window_.end}, window_.flags, row_words_);
+  if (wanted > 0) out.begin(query_, head(window_.flags), row_words_);
   uint32_t written = 0, rank = window_.rank;
   while (written < room) {
     while (rank < window_.ranks && empty(rank)) ++rank;  // else a run could stay without a row
@@ -227,8 +240,7 @@ bool PaneStore<W, Cells>::emit_overflow(ResultWriter& out) {
   for (uint32_t p = window_.first; p < window_.last; ++p) cells_.merge(sum, open_[p]->overflow);
   if (cells_.empty(sum)) return true;
   if (!out.room_for(1)) return false;
-  out.begin(query_, RunKind::kPoint, {window_.end}, {window_.end - geometry_.size()}, {window_.end},
-            kFlagOverflow | kFlagOverflowRow, row_words_);
+  out.begin(query_, head(kFlagOverflow | kFlagOverflowRow), row_words_);
   int64_t* row = out.row();
   row[0] = -1;
   std::fill(row + 1, row + 1 + W, 0);
@@ -263,6 +275,18 @@ void PaneStore<W, Cells>::finish_window() {
   // The earliest pane has the earliest point, and its last one is still to come.
   next_point_ =
       open_count_ == 0 ? kNever : std::max(open_[0]->natural_until, geometry_.first_end(point));
+}
+
+// The first deferred row. False: no result block is free.
+template <uint32_t W, class Cells>
+bool PaneStore<W, Cells>::take_row(ResultWriter& out) {
+  if (!out.room_for(1)) return false;
+  const SingleRow single = deferred_.pop();
+  if (single.outside)
+    write_late(query_, W, values_, single, out);
+  else
+    apply(single);
+  return true;
 }
 
 // At its place: every point <= its stamp has fired, none above.

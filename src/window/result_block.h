@@ -5,10 +5,17 @@
 //
 //   kPoint    the window stands in the run   row = { hash, key words, cell words }
 //             order of its rows: (hash, key)
+//   kUpdate   the same, for what one late row changed: runs by (place, position, window end),
+//             behind the points of that place
 //   kPlaced   each row has its window        row = { start, end, hash, key words, cell words }
 //             order of its rows: (end, hash, key)
 //   kLost     no rows: this worker has lost rows of every window that ends in [start, end], of
 //             which it may have nothing else to show; place == start
+//   kLate     rows that no window took: row = { time, hash, key words, values }; order and place
+//             as kUpdate, `index` is a LateReason
+//   kProvisional   as kPoint, but asked for by a clock: outside the order, leaves as it comes
+//
+// A retraction stands in a run of its own just before what replaces it, key by key.
 //
 // A worker's ring of blocks carries them in order and then its *fired* place: no row at or below it
 // is still to come.
@@ -20,6 +27,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 #include "base/check.h"
 #include "base/ids.h"
@@ -28,7 +36,8 @@
 
 namespace tidewire {
 
-enum class RunKind : uint8_t { kPoint, kPlaced, kLost };
+enum class RunKind : uint8_t { kPoint, kPlaced, kLost, kUpdate, kLate, kProvisional };
+enum class FireKind : uint8_t { kOnTime, kEarly, kUpdate, kRetraction, kProvisional };
 
 // Flags of a window. kOverflow: rows went to __overflow__ or were counted lost there; such windows
 // stand outside the digest. kOverflowRow: this run's rows are the __overflow__ rows themselves
@@ -36,14 +45,19 @@ enum class RunKind : uint8_t { kPoint, kPlaced, kLost };
 enum ResultFlags : uint16_t { kFlagOverflow = 1, kFlagOverflowRow = 2, kFlagPartial = 4 };
 
 struct Run {
-  EventTime place;       // fire point; kPlaced: place of its first row
-  EventTime start, end;  // kPoint, kLost
+  EventTime place{};         // fire point; kPlaced: place of its first row
+  EventTime start{}, end{};  // kPoint, kUpdate, kProvisional, kLost
+  uint64_t position = 0;     // kUpdate, kLate: of the row, lane << 48 | ordinal
   uint32_t rows = 0;
+  // Firing index: the number of the point on the window's own grid (steps, end, gathered points,
+  // from 0); row updates count on from the end.
+  uint32_t index = 0;
   RunKind kind = RunKind::kPoint;
-  uint8_t reserved = 0;
+  FireKind fire = FireKind::kOnTime;
   uint16_t flags = 0;
+  uint32_t reserved = 0;
 };
-static_assert(sizeof(Run) == 32);
+static_assert(sizeof(Run) == 48 && std::has_unique_object_representations_v<Run>);  // memcmp
 
 struct ResultBlock {
   static constexpr uint32_t kBytes = 16 * 1024;
@@ -72,12 +86,10 @@ class ResultWriter {
     return ring_.blocks.free_slot(block_ ? blocks : blocks - 1) != nullptr;
   }
 
-  // Starts a run or goes on with an equal one. The caller has made sure of room (room_for).
-  // `row_words` counts every word of a row, window words included.
-  void begin(QueryId query, RunKind kind, EventTime place, EventTime start, EventTime end,
-             uint16_t flags, uint32_t row_words) {
+  // Starts a run or goes on with an equal one; `rows` of `head` is 0. The caller has made sure of
+  // room (room_for). `row_words` counts every word of a row, window words included.
+  void begin(QueryId query, const Run& head, uint32_t row_words) {
     if (block_ && (block_->query != query || block_->row_words != row_words)) close();
-    const Run head{place, start, end, 0, kind, 0, flags};
     if (block_ && std::memcmp(&head, &head_, sizeof(Run)) == 0) return;
     head_ = head;
     query_ = query;

@@ -38,6 +38,7 @@ class SessionStore final : public WindowStore {
   SessionStore(const Plan& plan, ShardRange range, Reserve& reserve);
 
   void add(const Rows& rows) override;
+  void divert(const Rows& rows, LateReason reason) override;
   bool has_room() const override {
     return free_pooled_count_ >= std::min<uint64_t>(kBatchMax, extra_ / 2) && deferred_.has_room();
   }
@@ -77,9 +78,10 @@ class SessionStore final : public WindowStore {
   void join(uint32_t g, const Rows& rows, uint32_t row);
   Merge merge(uint32_t g, const Rows& rows, uint32_t row, int64_t alive_after);
   Merge begin_another(uint32_t g, const Rows& rows, uint32_t row);
-  void overflow(const Rows& rows, uint32_t row, int64_t alive_after);
+  bool overflow(const Rows& rows, uint32_t row, int64_t alive_after);
   void settle(const Rows& rows, uint32_t row);
-  void apply(const SingleRow& row);
+  void apply(const SingleRow& row, ResultWriter& out);
+  void late(const SingleRow& row, ResultWriter& out);
   void give_pooled(uint32_t o);
 
   void arm(uint32_t g, int64_t end);
@@ -101,6 +103,8 @@ class SessionStore final : public WindowStore {
   FlaggedIntervals flagged_;
   StoreCounts counts_;
   uint32_t row_words_, stride_;  // words
+  uint32_t values_;
+  bool late_rows_;
   uint32_t overflow_slot_;
 
   std::span<int64_t> slots_, pool_;

@@ -20,6 +20,8 @@ SessionStore<W, Cells>::SessionStore(const Plan& plan, ShardRange range, Reserve
       wheel_(gap_, uint64_t{keys_.capacity()} * keys_.shards() + extra_ + 1, reserve),
       row_words_(3 + W + cells_.words()),
       stride_(sizeof(Session) / 8 + cells_.words()),
+      values_(static_cast<uint32_t>(plan.values.size())),
+      late_rows_(plan.late_rows),
       overflow_slot_(keys_.capacity() * keys_.shards()) {
   CHECK(gap_ > 0 && gap_ <= kWindowLengthMax);
   CHECK(uint64_t{keys_.capacity()} * keys_.shards() + extra_ < (uint64_t{1} << 31));
@@ -97,7 +99,8 @@ void SessionStore<W, Cells>::join(uint32_t g, const Rows& rows, uint32_t row) {
     s.last = std::max(s.last, time);  // the end only grows: nothing to arm
     cells_.add(cell(s), rows, row);
   } else if (merge(g, rows, row, INT64_MIN) == Merge::kNoRoom) {
-    return overflow(rows, row, INT64_MIN);
+    overflow(rows, row, INT64_MIN);
+    return;
   }
   ++counts_.natural;
 }
@@ -200,21 +203,26 @@ typename SessionStore<W, Cells>::Merge SessionStore<W, Cells>::begin_another(uin
 }
 
 template <uint32_t W, class Cells>
-void SessionStore<W, Cells>::overflow(const Rows& rows, uint32_t row, int64_t alive_after) {
+void SessionStore<W, Cells>::divert(const Rows& rows, LateReason reason) {
+  for (uint32_t i = 0; i < rows.count; ++i)
+    counts_.unshown += !deferred_.push_outside(rows, i, reason);
+}
+
+// False: the row is late.
+template <uint32_t W, class Cells>
+bool SessionStore<W, Cells>::overflow(const Rows& rows, uint32_t row, int64_t alive_after) {
   const int64_t time = rows.time[row].ns;
   const Merge merged = merge(overflow_slot_, rows, row, alive_after);
-  if (merged == Merge::kLate) {
-    ++counts_.late;
-    return;
-  }
+  if (merged == Merge::kLate) return false;
   ++counts_.overflow;
   flagged_.add(time, time + gap_);
-  if (merged == Merge::kJoined) return;
+  if (merged == Merge::kJoined) return true;
   Session& s = slot(overflow_slot_);
   DCHECK(!empty(s));
   s.start = std::min(s.start, time);
   s.last = std::max(s.last, time);
   cells_.add(cell(s), rows, row);
+  return true;
 }
 
 template <uint32_t W, class Cells>

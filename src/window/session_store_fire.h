@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "window/late_row.h"
 #include "window/session_store.h"
 
 namespace tidewire {
@@ -35,7 +36,9 @@ uint32_t SessionStore<W, Cells>::fire(EventTime frontier, EventTime until, uint3
     } else if (const uint64_t goal = wheel_.tick_of(place); wheel_.now() < goal) {
       wheel_.advance(goal);
     } else if (row) {
-      apply(deferred_.pop());
+      rows_left_ = 0;
+      if (!out.room_for(1)) break;
+      apply(deferred_.pop(), out);
       used += 2;
     } else {
       fired_ = std::max(fired_, limit);
@@ -80,15 +83,15 @@ StoreUse SessionStore<W, Cells>::use() const {
 
 // At its place: every session that ends at or before its stamp has left.
 template <uint32_t W, class Cells>
-void SessionStore<W, Cells>::apply(const SingleRow& single) {
+void SessionStore<W, Cells>::apply(const SingleRow& single, ResultWriter& out) {
+  if (single.outside) return write_late(query_, W, values_, single, out);
   const Rows rows = single.rows();
   const int64_t stamp = single.stamp.ns;
   fired_ = std::max(fired_, stamp);
   const uint64_t line = keys_.line_of(single.hash);
   const uint32_t shard = keys_.shard_of(single.hash);
   if (single.time.ns + gap_ <= stamp && keys_.lookup(rows, 0, line) == Dictionary<W>::kNone) {
-    ++counts_.late;  // it would meet nothing; and a late row makes no key known
-    return;
+    return late(single, out);  // it would meet nothing; and a late row makes no key known
   }
   uint32_t g = slot_of(rows, 0, line);
   if (g == kNone && keys_.may_recycle(shard)) {
@@ -100,11 +103,17 @@ void SessionStore<W, Cells>::apply(const SingleRow& single) {
       ++counts_.deferred;
       return;
     case Merge::kLate:
-      ++counts_.late;
-      return;
+      return late(single, out);
     case Merge::kNoRoom:
-      return overflow(rows, 0, stamp);
+      if (!overflow(rows, 0, stamp)) late(single, out);
+      return;
   }
+}
+
+template <uint32_t W, class Cells>
+void SessionStore<W, Cells>::late(const SingleRow& single, ResultWriter& out) {
+  ++counts_.late;
+  if (late_rows_) write_late(query_, W, values_, single, out);
 }
 
 template <uint32_t W, class Cells>
@@ -182,7 +191,7 @@ bool SessionStore<W, Cells>::write(const Due& due, Session& session, ResultWrite
   if (!flagged_.empty() && flagged_.meets(session.start, due.end)) flags |= kFlagOverflow;
   if (rows_left_ == 0 || flags != run_flags_) {
     if (!out.room_for(1)) return false;
-    out.begin(query_, RunKind::kPlaced, {due.end}, {}, {}, flags, row_words_);
+    out.begin(query_, {.place = {due.end}, .kind = RunKind::kPlaced, .flags = flags}, row_words_);
     rows_left_ = ResultWriter::rows_in(1, row_words_);
     run_flags_ = flags;
   }

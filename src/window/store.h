@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "event/drop_reason.h"
 #include "event/rows.h"
 #include "memory/arena.h"
 #include "query/plan.h"
@@ -28,6 +29,7 @@ struct StoreCounts {
   uint64_t no_window = 0;  // between windows (slide > size)
   uint64_t still_deferred = 0;
   uint64_t results = 0;  // rows written
+  uint64_t unshown = 0;  // late or diverted rows that found no room on their way to the late sink
   uint64_t flagged = 0;  // windows fired with kFlagOverflow
 };
 
@@ -36,12 +38,17 @@ struct StoreUse {
   uint64_t keys = 0, max_keys = 0;
   uint64_t panes = 0, max_panes = 0;  // sessions: open sessions
   uint64_t deferred = 0, max_deferred = 0;
+  uint64_t changes = 0, max_changes = 0;
 };
 
 class WindowStore {
  public:
   virtual ~WindowStore() = default;
   virtual void add(const Rows& rows) = 0;
+  // Rows that a guard of the source keeps out of all windows (Plan::late_rows): they wait among the
+  // deferred ones and are shown at their place, in canonical order. They need not be of a key that
+  // this worker owns, and are in none of the counts but `unshown`.
+  virtual void divert(const Rows& rows, LateReason reason) = 0;
   // Is there room for a whole batch, whatever it holds? One batch of a sparse recording may open a
   // pane with every event, and the timeline gives them back only when it runs: whoever can wait
   // waits while something is due and there is no room. With nothing due the pools are what the

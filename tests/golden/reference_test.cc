@@ -192,13 +192,13 @@ TEST_P(Reference, EqualsFlink) {
 }
 
 constexpr WindowShape tumbling(int64_t seconds) {
-  return {WindowKind::kTumbling, {seconds * kSecond}, {seconds * kSecond}, {}, {}};
+  return {.kind = WindowKind::kTumbling, .size = {seconds * kSecond}, .slide = {seconds * kSecond}};
 }
 constexpr WindowShape sliding(int64_t size, int64_t slide) {
-  return {WindowKind::kSliding, {size * kSecond}, {slide * kSecond}, {}, {}};
+  return {.kind = WindowKind::kSliding, .size = {size * kSecond}, .slide = {slide * kSecond}};
 }
 constexpr WindowShape session(int64_t gap) {
-  return {WindowKind::kSession, {}, {}, {}, {gap * kSecond}};
+  return {.kind = WindowKind::kSession, .gap = {gap * kSecond}};
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -81,14 +81,18 @@ struct TestRing {
   }
   void point_row(const Plan& plan, int64_t place, int64_t start, int64_t end, uint16_t flags,
                  const std::vector<int64_t>& key, const std::vector<int64_t>& cell) {
-    writer->begin(plan.id, RunKind::kPoint, EventTime{place}, EventTime{start}, EventTime{end},
-                  flags, 1 + plan.key_words + plan.cell_words);
+    writer->begin(plan.id,
+                  {.place = EventTime{place},
+                   .start = EventTime{start},
+                   .end = EventTime{end},
+                   .flags = flags},
+                  1 + plan.key_words + plan.cell_words);
     int64_t* row = writer->row();
     fill(plan, row, flags, key, cell);
   }
   void placed_row(const Plan& plan, int64_t start, int64_t end, uint16_t flags,
                   const std::vector<int64_t>& key, const std::vector<int64_t>& cell) {
-    writer->begin(plan.id, RunKind::kPlaced, EventTime{end}, EventTime{}, EventTime{}, flags,
+    writer->begin(plan.id, {.place = EventTime{end}, .kind = RunKind::kPlaced, .flags = flags},
                   3 + plan.key_words + plan.cell_words);
     int64_t* row = writer->row();
     row[0] = start;

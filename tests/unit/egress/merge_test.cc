@@ -147,8 +147,12 @@ struct Worker {
         continue;
       }
       if (row.lost) {
-        out.writer->begin(plan.id, RunKind::kLost, EventTime{row.place}, EventTime{row.end},
-                          EventTime{row.through}, kFlagOverflow,
+        out.writer->begin(plan.id,
+                          {.place = EventTime{row.place},
+                           .start = EventTime{row.end},
+                           .end = EventTime{row.through},
+                           .kind = RunKind::kLost,
+                           .flags = kFlagOverflow},
                           1 + plan.key_words + plan.cell_words);
       } else {
         out.point_row(plan, row.place, row.start, row.end, row.flags, row.key, row.cell);
@@ -164,8 +168,8 @@ struct Worker {
   }
   // Several sessions of one flag set share a run; its place is that of the first.
   void write_sessions(const Plan& plan, uint64_t more) {
-    out.writer->begin(plan.id, RunKind::kPlaced, EventTime{rows[at].place}, EventTime{},
-                      EventTime{}, 0, 3 + plan.key_words + plan.cell_words);
+    out.writer->begin(plan.id, {.place = EventTime{rows[at].place}, .kind = RunKind::kPlaced},
+                      3 + plan.key_words + plan.cell_words);
     do {
       if (!out.writer->room_for(1)) return;
       int64_t* to = out.writer->row();

@@ -287,7 +287,7 @@ TEST_F(Compile, ChecksWindows) {
             "window.slide: size 1 s and slide 999999999 ns have only 1 ns in common, so a window "
             "would be put together from 1000000000 panes; 10000 is the limit: choose a slide that "
             "divides the size\n");
-  query_.window = {WindowKind::kSession, {}, {}, {}, {}};
+  query_.window = {.kind = WindowKind::kSession};
   EXPECT_EQ(problem(), "window.gap: a session's gap must be above zero\n");
   query_.window.gap = seconds(2);
   const Plan p = plan();
