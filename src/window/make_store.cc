@@ -1,5 +1,6 @@
 // The closed set of stores, chosen once a query at start.
 #include "base/check.h"
+#include "window/count_store.h"
 #include "window/pane_store.h"
 #include "window/reserve.h"
 #include "window/session_store.h"
@@ -18,10 +19,12 @@ std::unique_ptr<WindowStore> make(const Plan& plan, ShardRange shards, Reserve& 
     case WindowKind::kSession:
       return stats ? make_session_store_stats(plan, shards, reserve)
                    : make_session_store_wide(plan, shards, reserve);
-    case WindowKind::kCumulate:
-    case WindowKind::kCalendar:
     case WindowKind::kCount:
     case WindowKind::kGlobal:
+      return stats ? make_count_store_stats(plan, shards, reserve)
+                   : make_count_store_wide(plan, shards, reserve);
+    case WindowKind::kCumulate:
+    case WindowKind::kCalendar:
       break;
   }
   check_failed("a store for this kind of window", __FILE__, __LINE__);
