@@ -44,6 +44,9 @@ class CountStore final : public WindowStore {
   bool has_room() const override { return deferred_.has_room(); }
   uint32_t fire(EventTime frontier, EventTime until, uint32_t budget, ResultWriter& out) override;
   std::optional<EventTime> next(EventTime frontier) const override;
+  void begin_provisional() override { show_at_ = 0; }
+  uint32_t provisional(uint32_t budget, ResultWriter& out) override;
+  bool is_showing() const override { return show_at_ != kNone; }
   StoreCounts counts() const override;
   StoreUse use() const override;
 
@@ -79,6 +82,8 @@ class CountStore final : public WindowStore {
   void write(uint32_t g, Run head, const int64_t* cell, ResultWriter& out);
   uint32_t finish(uint32_t budget, ResultWriter& out);
   bool finish_one(uint32_t g, ResultWriter& out);
+  bool show(uint32_t g, ResultWriter& out);
+  void write_row(uint32_t g, const Run& head, const int64_t* cell, ResultWriter& out);
   uint16_t flags_of(uint32_t g, int64_t place) const;
   void recycle(uint32_t shard);
   bool ends() const { return is_global() && !finished_; }
@@ -98,6 +103,7 @@ class CountStore final : public WindowStore {
   int64_t lost_from_ = INT64_MAX;  // the least stamp of a row that was lost
   uint32_t shard_ = 0, rank_ = 0;  // the cursor of the end
   bool finished_ = false;
+  uint32_t show_at_ = kNone;      // the next slot to be shown
   int64_t frontier_ = INT64_MIN;  // what fire() was last told
 
   std::array<uint64_t, kBatchMax> line_;

@@ -235,9 +235,60 @@ bool CountStore<W, Cells>::finish_one(uint32_t g, ResultWriter& out) {
   return true;
 }
 
+// Slot by slot; an empty one costs little.
+template <uint32_t W, class Cells>
+uint32_t CountStore<W, Cells>::provisional(uint32_t budget, ResultWriter& out) {
+  constexpr uint32_t kEmptyAUnit = 16;
+  uint64_t work = 0;  // in sixteenths
+  for (; show_at_ <= overflow_slot_ && work < uint64_t{budget} * kEmptyAUnit; ++show_at_) {
+    ++work;
+    if (slot(show_at_).rows == 0) continue;
+    if (!show(show_at_, out)) break;
+    work += kEmptyAUnit;
+  }
+  if (finished_ || show_at_ > overflow_slot_) show_at_ = kNone;
+  return static_cast<uint32_t>(work / kEmptyAUnit);
+}
+
+// The rows that the next result of the slot will hold. False: no result block is free.
+template <uint32_t W, class Cells>
+bool CountStore<W, Cells>::show(uint32_t g, ResultWriter& out) {
+  if (!out.room_for(1)) return false;
+  Run head{.place = {frontier_},
+           .start = EventTime::before_all(),
+           .end = EventTime::end_of_time(),
+           .kind = RunKind::kProvisional,
+           .fire = FireKind::kProvisional};
+  int64_t least = INT64_MAX, greatest = INT64_MIN;
+  cells_.clear(sum_.data(), 1);
+  const uint64_t begun = is_global() ? 1 : (slot(g).rows + piece_rows_ - 1) / piece_rows_;
+  for (uint64_t p = 0; p < std::min(begun, pieces_); ++p) {
+    Piece& one = piece(g, p);
+    least = std::min(least, one.least);
+    greatest = std::max(greatest, one.greatest);
+    cells_.merge(sum_.data(), cell(one));
+  }
+  if (cells_.empty(sum_.data())) return true;
+  if (!is_global()) {
+    head.start = {least};
+    head.end = {greatest + static_cast<int64_t>(greatest < INT64_MAX)};
+  }
+  head.flags = flags_of(g, frontier_);
+  write_row(g, head, sum_.data(), out);
+  return true;
+}
+
 template <uint32_t W, class Cells>
 void CountStore<W, Cells>::write(uint32_t g, Run head, const int64_t* cell, ResultWriter& out) {
   head.flags = flags_of(g, head.place.ns);
+  write_row(g, head, cell, out);
+  ++counts_.results;
+  counts_.flagged += head.flags != 0;
+}
+
+template <uint32_t W, class Cells>
+void CountStore<W, Cells>::write_row(uint32_t g, const Run& head, const int64_t* cell,
+                                     ResultWriter& out) {
   out.begin(query_, head, row_words_);
   int64_t* row = out.row();
   if (g == overflow_slot_) {
@@ -249,8 +300,6 @@ void CountStore<W, Cells>::write(uint32_t g, Run head, const int64_t* cell, Resu
     std::copy(key, key + W, row + 1);
   }
   cells_.copy(row + 1 + W, cell);
-  ++counts_.results;
-  counts_.flagged += head.flags != 0;
 }
 
 template <uint32_t W, class Cells>

@@ -49,6 +49,9 @@ class PaneStore final : public WindowStore {
   }
   uint32_t fire(EventTime frontier, EventTime until, uint32_t budget, ResultWriter& out) override;
   std::optional<EventTime> next(EventTime frontier) const override;
+  void begin_provisional() override;
+  uint32_t provisional(uint32_t budget, ResultWriter& out) override;
+  bool is_showing() const override { return show_.busy; }
   StoreCounts counts() const override;
   StoreUse use() const override;
 
@@ -96,6 +99,14 @@ class PaneStore final : public WindowStore {
     bool busy = false;
     uint32_t shard = 0, rank = 0, ranks = 0;  // rank > 0: the shard is half written
   };
+  struct Show {  // the window and shard being shown provisionally
+    bool busy = false;
+    bool half_written = false;  // the keys of the shard up to `hash` and `key` are out
+    int64_t end = 0, last_end = 0;
+    uint32_t shard = 0;
+    uint64_t hash = 0;
+    std::array<int64_t, W == 0 ? 1 : W> key{};
+  };
   // What is due next, at which place; of equal places in this order.
   enum class Due : uint8_t { kLost, kPoint, kRow, kNothing };
   struct Next {
@@ -108,13 +119,18 @@ class PaneStore final : public WindowStore {
   void begin_window();
   Run head(uint16_t flags) const;
   bool emit_shard(ResultWriter& out, uint32_t& used);
-  const int64_t* sum_of_chunks(uint32_t shard, uint32_t parts);
+  // `after`: cells of the next shard, stream in while this one is summed; or null.
+  const int64_t* sum_of_chunks(uint32_t shard, uint32_t parts, const int64_t* after);
   bool emit_overflow(ResultWriter& out);
   void write_key(int64_t* row, uint32_t shard, uint32_t id) const;
   void close_chunks(uint32_t shard, uint32_t& used);
   void finish_window();
   bool take_row(ResultWriter& out);
   void apply(const SingleRow& row);
+  bool next_shown();
+  bool show_shard(ResultWriter& out, uint32_t& used);
+  void show_overflow(ResultWriter& out);
+  uint32_t panes_of(int64_t end, uint32_t& first) const;
   uint32_t forget_keys(int64_t place, uint32_t budget);
   bool alive(uint32_t shard, uint32_t id) const;
   void recycle(uint32_t shard);
@@ -151,6 +167,7 @@ class PaneStore final : public WindowStore {
   uint32_t forget_at_ = 0;
   int64_t frontier_ = INT64_MIN;  // what fire() was last told
   Window window_;
+  Show show_;
 
   // One batch on its way.
   std::array<uint64_t, kBatchMax> line_;

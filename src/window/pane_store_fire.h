@@ -135,7 +135,11 @@ bool PaneStore<W, Cells>::emit_shard(ResultWriter& out, uint32_t& used) {
     return true;
   }
   if (window_.rank == 0) window_.ranks = static_cast<uint32_t>(keys_.in_order(shard).size());
-  const int64_t* cells = parts == 1 ? part_[0] : sum_of_chunks(shard, parts);
+  const bool more = shard + 1 < keys_.shards();
+  const int64_t* cells =
+      parts == 1
+          ? part_[0]
+          : sum_of_chunks(shard, parts, more ? open_[window_.first]->chunk[shard + 1] : nullptr);
   const uint16_t* order = keys_.as_sorted(shard);
   const auto empty = [&](uint32_t rank) {
     return cells_.empty(cells + size_t{order[rank]} * words);
@@ -149,7 +153,6 @@ bool PaneStore<W, Cells>::emit_shard(ResultWriter& out, uint32_t& used) {
   const uint32_t room = blocks * a_block;
 
   // What comes next streams in while this is written.
-  const bool more = shard + 1 < keys_.shards();
   const int64_t* next_cells =
       more && parts == 1 ? open_[window_.last - 1]->chunk[shard + 1] : cells;
   if (!next_cells) next_cells = cells;
@@ -195,15 +198,14 @@ void PaneStore<W, Cells>::write_key(int64_t* row, uint32_t shard, uint32_t id) c
 
 // Pane by pane: each chunk is one stream, the sum stays in L1.
 template <uint32_t W, class Cells>
-const int64_t* PaneStore<W, Cells>::sum_of_chunks(uint32_t shard, uint32_t parts) {
+const int64_t* PaneStore<W, Cells>::sum_of_chunks(uint32_t shard, uint32_t parts,
+                                                  const int64_t* after) {
   const uint32_t words = cells_.words(), ids = keys_.high(shard);
-  const bool more = shard + 1 < keys_.shards();
   for (uint32_t id = 0; id < ids; ++id)
     cells_.copy(&sum_[size_t{id} * words], part_[0] + size_t{id} * words);
   for (uint32_t p = 1; p < parts; ++p) {
     const int64_t* from = part_[p];
-    const int64_t* ahead = p + 1 < parts ? part_[p + 1] : nullptr;
-    if (!ahead && more) ahead = open_[window_.first]->chunk[shard + 1];
+    const int64_t* ahead = p + 1 < parts ? part_[p + 1] : after;
     if (!ahead) ahead = from;
     for (uint32_t id = 0; id < ids; ++id) {
       __builtin_prefetch(ahead + size_t{id} * words);

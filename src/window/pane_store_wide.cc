@@ -2,6 +2,7 @@
 #include "window/by_key_words.h"
 #include "window/pane_store_add.h"
 #include "window/pane_store_fire.h"
+#include "window/pane_store_show.h"
 
 namespace tidewire {
 

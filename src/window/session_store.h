@@ -44,6 +44,9 @@ class SessionStore final : public WindowStore {
   }
   uint32_t fire(EventTime frontier, EventTime until, uint32_t budget, ResultWriter& out) override;
   std::optional<EventTime> next(EventTime frontier) const override;
+  void begin_provisional() override { show_at_ = 0; }
+  uint32_t provisional(uint32_t budget, ResultWriter& out) override;
+  bool is_showing() const override { return show_at_ != kNone; }
   StoreCounts counts() const override;
   StoreUse use() const override;
 
@@ -90,6 +93,7 @@ class SessionStore final : public WindowStore {
   bool emit(ResultWriter& out);
   bool write(const Due& due, Session& session, ResultWriter& out);
   void closed(uint32_t g);
+  bool show(uint32_t g, ResultWriter& out);
   uint32_t forget_keys(uint32_t budget);
   void recycle(uint32_t shard);
 
@@ -117,7 +121,8 @@ class SessionStore final : public WindowStore {
   int64_t frontier_ = INT64_MIN;  // what fire() was last told
   int64_t emptied_ = INT64_MIN;   // the frontier at which the last open session left
   uint32_t forget_at_ = 0;
-  uint32_t rows_left_ = 0;  // that surely fit the open run
+  uint32_t show_at_ = kNone;  // the next slot to be shown
+  uint32_t rows_left_ = 0;    // that surely fit the open run
   uint16_t run_flags_ = 0;
 
   std::array<uint64_t, kBatchMax> line_;

@@ -68,6 +68,55 @@ std::optional<EventTime> SessionStore<W, Cells>::next(EventTime frontier) const 
   return EventTime{at};
 }
 
+// Slot by slot; an empty one costs little.
+template <uint32_t W, class Cells>
+uint32_t SessionStore<W, Cells>::provisional(uint32_t budget, ResultWriter& out) {
+  constexpr uint32_t kEmptyAUnit = 16;
+  rows_left_ = 0;
+  uint64_t work = 0;  // in sixteenths
+  for (; show_at_ <= overflow_slot_ && work < uint64_t{budget} * kEmptyAUnit; ++show_at_) {
+    ++work;
+    if (empty(slot(show_at_))) continue;
+    if (!show(show_at_, out)) break;
+    work += kEmptyAUnit;
+  }
+  if (show_at_ > overflow_slot_) show_at_ = kNone;
+  return static_cast<uint32_t>(work / kEmptyAUnit);
+}
+
+// All sessions of a slot, or none: false, no result block is free. A key that has more sessions
+// than the blocks hold shows the newest ones.
+template <uint32_t W, class Cells>
+bool SessionStore<W, Cells>::show(uint32_t g, ResultWriter& out) {
+  if (!out.room_for(1)) return false;
+  const bool lost = g == overflow_slot_;
+  const uint32_t row_words = 1 + W + cells_.words();
+  for (Session* s = &slot(g); out.room_for(1); s = &pooled(s->older)) {
+    const int64_t end = end_of(*s);
+    uint16_t flags = lost ? kFlagOverflow | kFlagOverflowRow : 0;
+    if (flagged_.meets(s->start, end)) flags |= kFlagOverflow;
+    out.begin(query_,
+              {.place = {fired_},
+               .start = {s->start},
+               .end = {end},
+               .kind = RunKind::kProvisional,
+               .fire = FireKind::kProvisional,
+               .flags = flags},
+              row_words);
+    int64_t* row = out.row();
+    row[0] = static_cast<int64_t>(slot(g).hash);
+    if (W > 0 && !lost) {
+      const int64_t* key = keys_.key(g / keys_.capacity(), g % keys_.capacity());
+      std::copy(key, key + W, row + 1);
+    } else {
+      std::fill(row + 1, row + 1 + W, 0);
+    }
+    cells_.copy(row + 1 + W, cell(*s));
+    if (s->older == 0) break;
+  }
+  return true;
+}
+
 template <uint32_t W, class Cells>
 StoreCounts SessionStore<W, Cells>::counts() const {
   StoreCounts counts = counts_;

@@ -63,6 +63,14 @@ class WindowStore {
   // The next place that is due at `frontier`. Empty is not end_of_time(): at drain that is itself a
   // place.
   virtual std::optional<EventTime> next(EventTime frontier) const = 0;
+  // What the open windows hold now, asked for by a clock: RunKind::kProvisional runs outside the
+  // timeline, counted nowhere, changing nothing. begin_provisional() starts a walk over all keys
+  // (one on its way starts over); provisional() goes on with it, about `budget` units of work a
+  // call, and rows and firing may come in between: a window that leaves meanwhile is not shown any
+  // more. It returns what it used, 0 when no result block is free or the walk is over.
+  virtual void begin_provisional() = 0;
+  virtual uint32_t provisional(uint32_t budget, ResultWriter& out) = 0;
+  virtual bool is_showing() const = 0;  // a walk has begun and is not over
   virtual StoreCounts counts() const = 0;
   virtual StoreUse use() const = 0;
 };
