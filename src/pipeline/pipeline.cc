@@ -66,6 +66,7 @@ struct Pipeline::Impl {
   Exchange exchange;
   SelectScratch& scratch;
   uint32_t results_per_turn, rows_per_turn;
+  bool answers_rows = false;                    // some query does
   EventTime horizon = EventTime::before_all();  // no query may run beyond it yet
   std::atomic<int64_t> fired{INT64_MIN};
   uint32_t waking = kNotOwn;  // own lane that waits for its floor
@@ -108,6 +109,7 @@ Pipeline::Impl::Impl(const PipelineOptions& options, ExchangeFabric& fabric, Are
       });
     }
     query.store = make_store(query.plan, shards, arena);
+    answers_rows |= plan.answers_rows();
     queries.push_back(std::move(query));
   }
   advance();
@@ -186,6 +188,9 @@ void Pipeline::Impl::advance() {
   // all, so that nobody stops turning before.
   if (exchange.frontier() != EventTime::end_of_time())
     horizon = std::min(horizon, EventTime{INT64_MAX - 1});
+  // Rows with the horizon's own stamp may still come. Where they give results, those stand at that
+  // place, perhaps before what another query fires there: it is run when it is passed.
+  if (answers_rows && horizon.is_point()) --horizon.ns;
 }
 
 // Results leave in the order of their places, so the queries share one timeline, earliest place

@@ -168,6 +168,11 @@ struct Plan {
   // (window, key) pairs that a late row has changed, each until its window is cleaned up.
   uint64_t max_changes = 0;
   bool one_lane() const { return lanes.size() == 1; }
+  // Do some results stand at the stamp of a row, instead of at a fire point?
+  bool answers_rows() const {
+    return late_rows || window.kind == WindowKind::kCount || window.early_rows > 0 ||
+           (window.lateness.ns > 0 && window.gather.ns == 0);
+  }
 };
 
 // Which shards of a query one worker holds: [first, first + count). Local placement: all of them on

@@ -72,7 +72,8 @@ class Deferred {
   bool due(int64_t frontier) const {
     if (used_ == 0) return false;
     const int64_t stamp = heap_[0].stamp;
-    return stamp < frontier || (stamp == frontier && (one_lane_ || frontier == INT64_MAX));
+    return stamp < frontier ||
+           (stamp == std::max(frontier, INT64_MIN + 1) && (one_lane_ || frontier == INT64_MAX));
   }
   int64_t first_stamp() const { return heap_[0].stamp; }
 
@@ -104,7 +105,8 @@ class Deferred {
   bool push(const Rows& rows, uint32_t row, bool outside, LateReason reason) {
     if (used_ == heap_.size()) return false;
     Entry& entry = heap_[used_++];  // its slot is the free one
-    entry.stamp = rows.stamp[row].ns;
+    // before_all() is no place: nothing can be published as done below it.
+    entry.stamp = std::max(rows.stamp[row].ns, INT64_MIN + 1);
     entry.position = position_of(rows, row);
     entry.outside = outside;
     entry.reason = reason;

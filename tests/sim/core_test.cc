@@ -23,7 +23,10 @@ std::string show(const Result& r) {
   std::string s = "query " + std::to_string(r.query) + " [" + std::to_string(r.start) + ", " +
                   std::to_string(r.end) + ") key";
   for (const int64_t k : r.key) s += " " + std::to_string(k);
-  return s + " count " + std::to_string(r.count) + " sum " + std::to_string(r.sum);
+  return s + " count " + std::to_string(r.count) + " sum " + std::to_string(r.sum) + " place " +
+         std::to_string(r.place) + " fire " + std::to_string(static_cast<int>(r.fire)) + " index " +
+         std::to_string(r.index) + " order_end " + std::to_string(r.order_end) +
+         (r.update ? " update " + std::to_string(r.position) : "") + (r.late ? " late" : "");
 }
 
 void expect_equal(const Answer& got, const Answer& want) {
@@ -129,7 +132,11 @@ TEST_F(Core, SilenceIsRecordedAndReplayedWithoutIt) {
 // Through egress: the digest over all results in order, and how many there were.
 TEST_F(Core, DigestsAreEqualLiveAndReplayed) {
   for (round_ = 0; round_ < 40; ++round_) {
-    const Scenario scenario = random_scenario(rng_, {.lanes = 4, .events = 60});
+    Scenario scenario = random_scenario(rng_, {.lanes = 4, .events = 60});
+    for (Plan& plan : scenario.plans) {  // egress does not take results of rows yet
+      plan.late_rows = false;
+      if (plan.answers_rows()) plan.window = {.size = {5}, .slide = {5}};
+    }
     SimulationOptions options = random_options();
     options.silence = true;
     options.egress = true;

@@ -43,26 +43,31 @@ std::vector<Step> random_lane(Rng& rng, uint16_t lane, const LaneOptions& option
     s.column[kValue] = static_cast<int64_t>(rng.below(1000)) - 300;
     s.column[kLaneNumber] = lane;
     s.column[kFilter] = static_cast<int64_t>(rng.below(4));
+    s.column[kGap] = static_cast<int64_t>(rng.below(6)) - 1;
     steps.push_back(s);
   }
   return steps;
 }
 
-WindowShape random_window(Rng& rng) {
+WindowShape random_shape(Rng& rng) {
   using Kind = WindowKind;
-  switch (rng.below(6)) {
+  switch (rng.below(9)) {
     case 0:
-      return {.kind = Kind::kTumbling, .size = {5}, .slide = {5}, .offset = {}, .gap = {}};
+      return {.kind = Kind::kTumbling, .size = {5}, .slide = {5}};
     case 1:
-      return {.kind = Kind::kTumbling, .size = {30}, .slide = {30}, .offset = {-7}, .gap = {}};
+      return {.kind = Kind::kTumbling, .size = {30}, .slide = {30}, .offset = {-7}};
     case 2:
-      return {.kind = Kind::kSliding, .size = {6}, .slide = {2}, .offset = {1}, .gap = {}};
+      return {.kind = Kind::kSliding, .size = {6}, .slide = {2}, .offset = {1}};
     case 3:
-      return {.kind = Kind::kSliding, .size = {7}, .slide = {3}, .offset = {}, .gap = {}};
+      return {.kind = Kind::kSliding, .size = {7}, .slide = {3}};
     case 4:  // with gaps between the windows
-      return {.kind = Kind::kSliding, .size = {2}, .slide = {5}, .offset = {}, .gap = {}};
+      return {.kind = Kind::kSliding, .size = {2}, .slide = {5}};
+    case 5:
+      return {.kind = Kind::kCount, .rows = 1 + rng.below(5), .row_slide = 1 + rng.below(5)};
+    case 6:
+      return {.kind = Kind::kGlobal, .early_rows = rng.below(4)};
     default:
-      return {.kind = Kind::kSession, .size = {}, .slide = {}, .offset = {}, .gap = {3}};
+      return {.kind = Kind::kSession, .gap = {3}};
   }
 }
 
@@ -70,7 +75,8 @@ Plan random_plan(Rng& rng, uint16_t id, const ScenarioShape& shape) {
   Plan plan;
   plan.id = QueryId{id};
   plan.name = "q" + std::to_string(id);
-  plan.window = random_window(rng);
+  plan.window = random_shape(rng);
+  plan.late_rows = rng.one_in(2);
   const bool some = rng.one_in(3);
   for (uint16_t l = 0; l < shape.lanes; ++l)
     if (!some || rng.one_in(2)) plan.lanes.push_back(LaneId{l});
@@ -99,14 +105,6 @@ Plan random_plan(Rng& rng, uint16_t id, const ScenarioShape& shape) {
   return plan;
 }
 
-// ---- rule 3
-struct Row {
-  EventTime stamp;
-  uint32_t lane;
-  uint64_t ordinal;
-  int64_t time, value;
-  auto order() const { return std::tuple(stamp, lane, ordinal); }
-};
 using Key = std::array<int64_t, kMaxKeyWords>;
 
 uint64_t hash_of(const Plan& plan, const Key& key) {
@@ -120,75 +118,6 @@ uint64_t hash_of(const Plan& plan, const Key& key) {
     default:
       return hash_words<4>(key.data(), plan.seed);
   }
-}
-
-void join(Result& r, const Row& row) {
-  r.min = r.count ? std::min(r.min, row.value) : row.value;
-  r.max = r.count ? std::max(r.max, row.value) : row.value;
-  r.sum += row.value;
-  ++r.count;
-}
-
-void aligned(const Plan& plan, const Result& blank, const std::vector<Row>& rows, Answer& answer) {
-  std::map<int64_t, Result> windows;  // by end
-  const int64_t size = plan.window.size.ns, slide = plan.window.slide.ns,
-                offset = plan.window.offset.ns;
-  for (const Row& row : rows) {
-    bool any = false, accepted = false;
-    for (int64_t start = floor_div(row.time - offset, slide) * slide + offset;
-         start > row.time - size; start -= slide) {
-      any = true;
-      if (row.stamp.ns >= start + size) continue;
-      accepted = true;
-      Result& r = windows.try_emplace(start + size, blank).first->second;
-      r.place = r.end = start + size;
-      r.start = start;
-      join(r, row);
-    }
-    QueryAccount& account = answer.queries[index_of(plan.id)];
-    if (accepted) continue;
-    ++(any || row.time < row.stamp.ns ? account.late : account.no_window);
-  }
-  for (const auto& [end, r] : windows) answer.results.push_back(r);
-}
-
-void session(const Plan& plan, const Result& blank, const std::vector<Row>& rows, Answer& answer) {
-  std::vector<Result> open;
-  const auto fire = [&](int64_t watermark) {
-    std::erase_if(open, [&](Result& r) {
-      if (r.end > watermark) return false;
-      r.place = r.end;
-      answer.results.push_back(r);
-      return true;
-    });
-  };
-  for (const Row& row : rows) {
-    fire(row.stamp.ns);
-    Result merged = blank;
-    merged.start = row.time;
-    merged.end = row.time + plan.window.gap.ns;
-    join(merged, row);
-    std::vector<Result> rest;
-    for (const Result& r : open) {
-      if (r.start > merged.end || r.end < merged.start) {
-        rest.push_back(r);
-        continue;
-      }
-      merged.start = std::min(merged.start, r.start);
-      merged.end = std::max(merged.end, r.end);
-      merged.min = std::min(merged.min, r.min);
-      merged.max = std::max(merged.max, r.max);
-      merged.sum += r.sum;
-      merged.count += r.count;
-    }
-    if (merged.end <= row.stamp.ns) {
-      ++answer.queries[index_of(plan.id)].late;
-      continue;
-    }
-    rest.push_back(merged);
-    open = rest;
-  }
-  fire(INT64_MAX);
 }
 
 std::vector<std::vector<EventTime>> stamps_of(const Scenario& scenario,
@@ -243,7 +172,7 @@ Answer right_answer(const Scenario& scenario, const Sequences& sequences) {
   const auto stamps = stamps_of(scenario, sequences);
   for (const Plan& plan : scenario.plans) {
     QueryAccount& account = answer.queries[index_of(plan.id)];
-    std::map<Key, std::vector<Row>> keys;
+    std::map<Key, std::vector<ModelRow>> keys;
     for (const LaneId id : plan.lanes) {
       const uint32_t lane = index_of(id);
       uint64_t ordinal = 0;
@@ -257,20 +186,21 @@ Answer right_answer(const Scenario& scenario, const Sequences& sequences) {
         }
         Key key{};
         for (size_t w = 0; w < plan.key.size(); ++w) key[w] = s.column[plan.key[w].column];
-        keys[key].push_back({stamps[lane][at], lane, at, s.time.ns, s.column[kValue]});
+        keys[key].push_back(
+            {stamps[lane][at].ns, lane, at, s.time.ns, s.column[kValue], s.column[kGap]});
       }
     }
     for (auto& [key, rows] : keys) {
       std::sort(rows.begin(), rows.end(),
-                [](const Row& a, const Row& b) { return a.order() < b.order(); });
+                [](const ModelRow& a, const ModelRow& b) { return a.order() < b.order(); });
       Result blank;
       blank.query = index_of(plan.id);
       blank.hash = hash_of(plan, key);
       blank.key = key;
-      if (plan.window.kind == WindowKind::kSession)
-        session(plan, blank, rows, answer);
-      else
-        aligned(plan, blank, rows, answer);
+      const ModelAnswer said = model(plan, blank, rows);
+      answer.results.insert(answer.results.end(), said.results.begin(), said.results.end());
+      account.late += said.late;
+      account.no_window += said.no_window;
     }
   }
   std::sort(answer.results.begin(), answer.results.end());

@@ -3,18 +3,18 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
 #include <vector>
 
 #include "base/rng.h"
+#include "model.h"
 #include "query/plan.h"
 #include "watermark/lane.h"
 
 namespace tidewire::sim {
 
-inline constexpr uint32_t kColumns = 5;
-enum Column : uint8_t { kKeyA, kKeyB, kValue, kLaneNumber, kFilter };
+inline constexpr uint32_t kColumns = 6;
+enum Column : uint8_t { kKeyA, kKeyB, kValue, kLaneNumber, kFilter, kGap };
 
 struct Step {  // of one lane's sequence: an event or a punctuation
   bool is_punctuation = false;
@@ -35,17 +35,6 @@ struct ScenarioShape {
 };
 Scenario random_scenario(Rng& rng, ScenarioShape shape);
 
-// One row out, in the order of rule 8.
-struct Result {
-  int64_t place = 0;
-  uint32_t query = 0;
-  int64_t end = 0;
-  uint64_t hash = 0;
-  std::array<int64_t, kMaxKeyWords> key{};
-  int64_t start = 0;
-  int64_t count = 0, sum = 0, min = 0, max = 0;
-  auto operator<=>(const Result&) const = default;
-};
 struct QueryAccount {
   uint64_t passed_on = 0, filtered = 0, late = 0, no_window = 0;
   bool operator==(const QueryAccount&) const = default;
