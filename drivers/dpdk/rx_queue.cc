@@ -126,6 +126,7 @@ void RxQueue::release(Burst& burst) {
 void RxQueue::sample(SourceCounters& out) const {
   out = {};
   out.bytes_read = bytes_.load(std::memory_order_relaxed);
+  out.segmented = segmented_.load(std::memory_order_relaxed);
   if (queue_ != 0) return;
   port_->follow_clock();
   const PortCounters counters = port_->counters();

@@ -32,8 +32,6 @@ class RxQueue final : public Source {
   // Missed, without buffer and errors are counted by the port as a whole: queue 0 tells them.
   void sample(SourceCounters& out) const override;
 
-  uint64_t segmented() const { return segmented_.load(std::memory_order_relaxed); }
-
  private:
   const std::shared_ptr<const Port> port_;
   const uint16_t port_id_;

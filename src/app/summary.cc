@@ -77,12 +77,18 @@ bool print_packets(const LaneCounts& sum, const ApplianceSample& sample, std::FI
     total.missed += s.missed;
     total.no_buffer += s.no_buffer;
     total.errors += s.errors;
+    total.segmented += s.segmented;
   }
   if (total.missed + total.no_buffer + total.errors > 0)
     std::fprintf(out,
                  "          beside: %" PRIu64 " missed (ring full), %" PRIu64
                  " without a buffer, %" PRIu64 " bad frames or cut records\n",
                  total.missed, total.no_buffer, total.errors);
+  if (total.segmented > 0)
+    std::fprintf(out,
+                 "          %" PRIu64
+                 " came in several buffers, only the first is looked at: raise the port's mtu\n",
+                 total.segmented);
   return balanced;
 }
 

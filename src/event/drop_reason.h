@@ -44,7 +44,6 @@ enum class Note : uint8_t {
   kSequenceRestart,   // numbers far from the highest in the same session: counted on from there
   kSessionChange,
   kPartitionOverflow,  // more partitions than configured: event joins partition 0
-  kSegmented,          // a frame over several buffers: only the first is looked at
   kCount,
 };
 

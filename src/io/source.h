@@ -20,6 +20,7 @@ struct SourceCounters {
   uint64_t missed = 0;            // the receive ring was full
   uint64_t no_buffer = 0;         // the pool was empty
   uint64_t errors = 0;            // bad frames; file records that had to be skipped
+  uint64_t segmented = 0;         // frames over several buffers: only the first is looked at
   uint64_t bytes_read = 0;        // of the file or wire
   uint64_t bytes_total = 0;       // of the files, where known: progress
   const char* failure = nullptr;  // static text or text that lives as long as the source
