@@ -36,7 +36,6 @@ struct PortOptions {
   uint32_t pool = 0;            // mbufs for each queue; 0: what the sum above says
   uint16_t mtu = 0;             // 0: as the port has it
   bool promiscuous = true;
-  bool require_rss = false;  // a job whose placement relies on flows staying in their lane
   StampClock clock = StampClock::kNone;
   uint16_t interface = 0;        // what Burst::interface says
   int node = -1;                 // of the workers; used where the port does not know its own

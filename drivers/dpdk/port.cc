@@ -208,12 +208,11 @@ absl::Status Port::configure() {
                    "lower queues, or give the device more of them");
   const uint64_t hash = info.flow_type_rss_offloads & kFlowHash;
   rss_ = queues_ > 1 && hash != 0;
-  if (queues_ > 1 && !rss_ && (options_.require_rss || !spreads_by_itself(device_.kind)))
+  if (queues_ > 1 && !rss_ && !spreads_by_itself(device_.kind))
     return refusal(absl::StatusCode::kInvalidArgument,
                    device_.name + ": the port cannot spread flows over " + std::to_string(queues_) +
                        " queues (no RSS)",
-                   options_.require_rss ? "use one queue, or a placement that does not rely on it"
-                                        : "use one queue");
+                   "use one queue");
   rte_eth_conf conf{};
   std::vector<uint8_t> key = symmetric_key(info.hash_key_size);
   if (rss_) {

@@ -357,10 +357,11 @@ INSTANTIATE_TEST_SUITE_P(
                 {.device = "net_null500", .pool = 1663},
                 kInvalidArgument,
                 {"1663", "too small", "1664"}},
-        Refused{"rss",
-                {.device = "net_ring501", .queues = 4, .require_rss = true},
+        // A ring port that EAL makes by itself has one ring.
+        Refused{"more_queues",
+                {.device = "net_ring501", .queues = 40},
                 kInvalidArgument,
-                {"queues"}},
+                {"40 queues asked", "lower queues"}},
         Refused{"stamps",
                 {.device = "net_ring502", .clock = StampClock::kNanoseconds},
                 kInvalidArgument,
@@ -368,19 +369,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"queues", {.device = "net_null501", .queues = 0}, kInvalidArgument, {"no queue"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Refusal, RssWhereThePortHasQueuesButNoHash) {
-  std::array<rte_ring*, 2> rings{};
-  for (unsigned q = 0; q < 2; ++q) {
-    const std::string name = "rss" + std::to_string(q);
-    rings[q] = rte_ring_create(name.c_str(), 64, SOCKET_ID_ANY, 0);
-  }
-  ASSERT_GE(rte_eth_from_rings("301", rings.data(), 2, rings.data(), 2, 0), 0);
-  const absl::Status status =
-      open_error({.device = "net_ring_301", .queues = 2, .require_rss = true});
-  EXPECT_EQ(status.code(), kInvalidArgument);
-  EXPECT_NE(message(status).find("cannot spread flows over 2 queues (no RSS)"), std::string::npos)
-      << status;
-  for (rte_ring* ring : rings) rte_ring_free(ring);
+// A card has RSS or is refused; the rest is spread by the kernel, the peer or by files.
+TEST(Refusal, SeveralQueuesOfACardNeedRss) {
+  EXPECT_FALSE(spreads_by_itself(DeviceKind::kPci));
+  for (const DeviceKind kind : {DeviceKind::kAfPacket, DeviceKind::kAfXdp, DeviceKind::kMemif,
+                                DeviceKind::kRing, DeviceKind::kPcap})
+    EXPECT_TRUE(spreads_by_itself(kind));
 }
 
 TEST(Refusal, TicksOfAPortWhoseClockCannotBeRead) {
