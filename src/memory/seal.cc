@@ -35,6 +35,14 @@ void* allocate(size_t size, size_t align) {
   if (!p) throw std::bad_alloc();
   return p;
 }
+
+void* allocate_or_null(size_t size, size_t align) {
+  try {
+    return allocate(size, align);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 }  // namespace
 #else
 bool AllocGuard::enabled() { return false; }
@@ -43,21 +51,38 @@ bool AllocGuard::enabled() { return false; }
 }  // namespace tidewire
 
 #ifdef TIDEWIRE_DEBUG_CHECKS
-// The replaceable forms; the array and sized ones fall through to these.
+// All replaceable forms: by default the array and nothrow ones fall through to the first two, but a
+// sanitizer brings its own, which nobody would count and whose memory our delete must not see.
 void* operator new(size_t size) { return tidewire::allocate(size, 0); }
+void* operator new[](size_t size) { return tidewire::allocate(size, 0); }
 void* operator new(size_t size, std::align_val_t align) {
   return tidewire::allocate(size, static_cast<size_t>(align));
 }
-// Address sanitizers bring their own nothrow form, whose memory our delete must not see.
+void* operator new[](size_t size, std::align_val_t align) {
+  return tidewire::allocate(size, static_cast<size_t>(align));
+}
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  try {
-    return tidewire::allocate(size, 0);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  return tidewire::allocate_or_null(size, 0);
+}
+void* operator new[](size_t size, const std::nothrow_t&) noexcept {
+  return tidewire::allocate_or_null(size, 0);
+}
+void* operator new(size_t size, std::align_val_t align, const std::nothrow_t&) noexcept {
+  return tidewire::allocate_or_null(size, static_cast<size_t>(align));
+}
+void* operator new[](size_t size, std::align_val_t align, const std::nothrow_t&) noexcept {
+  return tidewire::allocate_or_null(size, static_cast<size_t>(align));
 }
 void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
+void operator delete[](void* p, size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept { std::free(p); }
 #endif

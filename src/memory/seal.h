@@ -1,6 +1,6 @@
 // After start a worker thread allocates nothing. seal_thread() makes that a rule: in builds with
-// debug checks an operator new or delete on a sealed thread aborts with the size. AllocGuard counts
-// instead of aborting, for tests that want to see a whole run stay at zero.
+// debug checks an operator new on a sealed thread aborts with the size. AllocGuard counts instead
+// of aborting, for tests that want to see a whole run stay at zero.
 #pragma once
 
 #include <cstdint>
