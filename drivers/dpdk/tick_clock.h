@@ -38,10 +38,9 @@ class TickClock {
     for (;;) {
       const uint64_t version = version_.load(std::memory_order_acquire);
       if (version == 0) return EventTime::before_all();
-      const uint64_t base = ticks_.load(std::memory_order_relaxed);
-      const int64_t utc = utc_.load(std::memory_order_relaxed);
-      const uint64_t rate = rate_.load(std::memory_order_relaxed);
-      std::atomic_thread_fence(std::memory_order_acquire);
+      const uint64_t base = ticks_.load(std::memory_order_acquire);
+      const int64_t utc = utc_.load(std::memory_order_acquire);
+      const uint64_t rate = rate_.load(std::memory_order_acquire);
       if ((version & 1) != 0 || version_.load(std::memory_order_relaxed) != version) continue;
       // A packet may be older than the pair: the distance is signed.
       const auto distance = static_cast<int64_t>(ticks - base);
@@ -53,10 +52,10 @@ class TickClock {
   void publish(uint64_t ticks, int64_t utc, uint64_t rate) {
     const uint64_t version = version_.load(std::memory_order_relaxed);
     version_.store(version + 1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-    ticks_.store(ticks, std::memory_order_relaxed);
-    utc_.store(utc, std::memory_order_relaxed);
-    rate_.store(rate, std::memory_order_relaxed);
+    // Who reads one of these sees the odd version after it. No fences: ThreadSanitizer knows none.
+    ticks_.store(ticks, std::memory_order_release);
+    utc_.store(utc, std::memory_order_release);
+    rate_.store(rate, std::memory_order_release);
     version_.store(version + 2, std::memory_order_release);
   }
 
