@@ -133,6 +133,15 @@ class Signals(Folder):
             time.sleep(0.05)
         self.fail("no results")
 
+    def rows_of_what_was_read(self, errors):
+        """A signal may come at any packet: the rows are those of the packets before it."""
+        read = int(CLOSING.match(errors.splitlines()[-1])[1])
+        want = collections.Counter(at // 10**9 for at, _, _ in pcap_records(CAPTURE)[:read])
+        with open(self.path("out.json")) as file:
+            rows = [json.loads(line) for line in file]
+        self.assertEqual([row["values"]["packets"] for row in rows], [want[second] for second in sorted(want)])
+        return rows
+
     def test_the_first_one_drains(self):
         for name in (signal.SIGINT, signal.SIGTERM):
             if os.path.exists(self.path("out.json")):
@@ -142,8 +151,7 @@ class Signals(Folder):
             running.send_signal(name)
             _, errors = running.communicate(timeout=30)
             self.assertEqual(running.returncode, 0, errors)
-            rows = [json.loads(line) for line in open(self.path("out.json"))]
-            self.assertEqual(sum(row["values"]["packets"] for row in rows), len(pcap_records(CAPTURE)))
+            rows = self.rows_of_what_was_read(errors)
             kinds = [row["kind"] for row in rows]
             self.assertEqual(kinds[-1], "partial")  # the window that was still open
             self.assertEqual(kinds, sorted(kinds))  # on_time, then partial
@@ -177,8 +185,7 @@ class Signals(Folder):
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=30)
         self.assertEqual(running.returncode, 0, errors)
-        rows = [json.loads(line) for line in open(self.path("out.json"))]
-        self.assertEqual(sum(row["values"]["packets"] for row in rows), len(pcap_records(CAPTURE)))
+        self.rows_of_what_was_read(errors)
 
 
 class Sinks(Folder):
@@ -264,13 +271,15 @@ class Surroundings(Folder):
         shutil.copy(CAPTURE, self.path("a.pcap"))
         os.chmod(self.folder, 0o755)
         user = 61_234  # nobody's, so that only threads of this run count
-        for limit in range(1, 8):
+        for limit in range(1, 9):
             run = subprocess.run([program, "run", "--pcap", self.path("a.pcap"), "--workers", "3"],
                                  capture_output=True, text=True, timeout=60, cwd="/", env=self.ENVIRONMENT,
                                  preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit)),
                                                      os.setgid(user), os.setuid(user)))
-            # Main, signals, 3 workers, egress. With just these, io_uring lacks its own: a read that fails.
-            self.assertIn(run.returncode, (3,) if limit < 6 else (0, 4), (limit, run.stderr))
+            # Main, signals, 3 workers, egress. With just these, io_uring lacks its own: a read that fails. A sanitizer may
+            # have one, too.
+            allowed = (3,) if limit < 6 else (0, 3, 4) if limit == 6 else (0, 4)
+            self.assertIn(run.returncode, allowed, (limit, run.stderr))
             if limit < 6:
                 self.assertIn("no thread can be started", run.stderr)
 
