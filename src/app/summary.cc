@@ -86,8 +86,7 @@ bool print_packets(const LaneCounts& sum, const ApplianceSample& sample, std::FI
                  total.missed, total.no_buffer, total.errors);
   if (total.segmented > 0)
     std::fprintf(out,
-                 "          %" PRIu64
-                 " came in several buffers, only the first is looked at: raise the port's mtu\n",
+                 "          %" PRIu64 " came in several buffers: only the first is looked at\n",
                  total.segmented);
   return balanced;
 }
