@@ -8,7 +8,9 @@
 //   kUpdate   the same, for what one late row changed: runs by (place, position, window end),
 //             behind the points of that place
 //   kPlaced   each row has its window        row = { start, end, hash, key words, cell words }
-//             order of its rows: (end, hash, key)
+//             order of its rows: (end, hash, key). On time each row's end is its place, else the
+//             run's place is. start and end of a retraction: the window that replaces it, in whose
+//             place in the order it stands (its own may be another, as sessions merge)
 //   kLost     no rows: this worker has lost rows of every window that ends in [start, end], of
 //             which it may have nothing else to show; place == start
 //   kLate     rows that no window took: row = { time, hash, key words, values }; order and place
@@ -46,7 +48,7 @@ enum ResultFlags : uint16_t { kFlagOverflow = 1, kFlagOverflowRow = 2, kFlagPart
 
 struct Run {
   EventTime place{};         // fire point; kPlaced: place of its first row
-  EventTime start{}, end{};  // kPoint, kUpdate, kProvisional, kLost
+  EventTime start{}, end{};  // kPoint, kUpdate, kProvisional, kLost; kPlaced retractions
   uint64_t position = 0;     // kUpdate, kLate: of the row, lane << 48 | ordinal
   uint32_t rows = 0;
   // Firing index: the number of the point on the window's own grid (steps, end, gathered points,
