@@ -1,19 +1,37 @@
-// Session windows of one query on one worker: rows of a key that lie at most `gap` apart are one
-// session, [first, last + gap). Exactly gap apart touches (Flink TimeWindow.intersects).
+// Session windows of one query on one worker: rows of a key whose windows [time, time + gap) touch
+// are one session, the cover of those windows (Flink TimeWindow.intersects: exactly gap apart
+// touches; a window may be empty). With max_duration no session crosses the grid of its multiples:
+// a row's window ends with its cell, and only rows of one cell meet.
 //
 //   slot      one a key id: the newest session inline, a list of older ones in a pool
-//   wheel     one lazy entry a key, at or before the first end of its sessions
-//   heap      what ends in the wheel's current tick, by (end, hash, key): each session is a fire
-//             point of its own. At most one entry a key: two sessions of a key end more than gap
-//             apart, a tick is shorter, and a session that has grown is put back when it comes up
+//   wheel     one lazy entry a key, at or before the first place of its sessions
+//   heap      what stands in the wheel's current tick, by (place, window end, hash, key): each
+//             session is a fire point of its own. What a late row has brought forward waits here
+//             too, however far ahead: the wheel keeps the entry that it has
+//
+// Places of a session: its end, where it fires; with lateness it stays, is changed by late rows
+// (core.md rule 6), fires again where it has grown past the cursor, and leaves at end + lateness:
+//
+//   open --end--> fired --late row--> fired, due at the next point of end + k * gather
+//                   |  ^----------------'        (or answered at once, as the row's update)
+//                   |  late row, the merged end lies ahead --> open
+//                   '--end + lateness--> gone
 //
 // Rows: natural iff time > S, combined at once. Every other row is deferred, however old, because
-// only its place on the timeline tells which session it meets: there it joins what still is open,
-// or is late where the session it would make has ended by S (core.md rule 4; lateness is 0).
+// only its place on the timeline tells which session it meets: there it joins what still is kept,
+// or is late where the session it would make has passed end + lateness by S (core.md rule 4). A
+// store with results every n rows defers all.
+//
+// `plain` stores (a fixed gap, nothing kept, nothing early) are what they would be without all
+// that: sessions have no Kept, keys no Watch, and a key's entry in the heap is never too late. Two
+// sessions of a key then end more than gap apart, and a tick is shorter.
+//
+// Discarding: a result empties the cell. Retracting: what a session has said and a late row has
+// changed since is copied to `old_` until it is taken back.
 //
 // A full pool (rule 9): the row goes to the sessions of one reserved slot, which leave as
-// __overflow__ rows, and every session it would have touched is flagged. That slot never fails: for
-// want of a free session it stretches the one it has.
+// __overflow__ rows, and every session it would have touched is flagged. Where that slot has no
+// room either it stretches the session it has, or loses the row's value.
 #pragma once
 
 #include <array>
@@ -26,7 +44,9 @@
 #include "window/deferred.h"
 #include "window/dictionary.h"
 #include "window/flagged.h"
+#include "window/old_results.h"
 #include "window/reserve.h"
+#include "window/session_shape.h"
 #include "window/store.h"
 #include "window/timing_wheel.h"
 
@@ -51,21 +71,46 @@ class SessionStore final : public WindowStore {
   StoreUse use() const override;
 
  private:
-  // In front of its cell. In the pool `older` chains a key's list or the free ones.
+  // In front of its cell. A slot without a session starts after it ends. In the pool `older` chains
+  // a key's list or the free ones.
   struct alignas(32) Session {
-    int64_t start, last;
+    int64_t start, end;
     uint64_t hash;   // slots only
     uint32_t older;  // index into the pool; 0: none
     uint32_t armed;  // slots only: the wheel's word
   };
   static_assert(sizeof(Session) == 32);
+  // Behind its cell, where the store is not plain.
+  struct alignas(32) Kept {
+    int64_t due;       // fired: the point at which late rows are answered; kNever
+    uint32_t old;      // list in old_results
+    uint32_t since;    // early_rows: rows since the last multiple
+    uint32_t index;    // row updates and early results so far
+    bool fired, said;  // retracting: `said` is what the cell holds
+  };
+  static_assert(sizeof(Kept) == 32);
+  // A key's entries in the heap, where the store is not plain. Those but the first are stale.
+  struct Watch {
+    int64_t place, end;  // of the first one, if `live`
+    uint32_t entries;
+    bool live;
+  };
   struct Due {
-    int64_t end;
+    int64_t place, end;
     uint64_t hash;
     uint32_t slot;
   };
+  // What a deferred row has changed and is answered by, while result blocks are awaited.
+  struct Answer {
+    uint32_t slot = kNone;
+    int64_t start = 0, place = 0;
+    uint64_t position = 0;
+    FireKind fire = FireKind::kUpdate;
+  };
   enum class Merge : uint8_t { kJoined, kLate, kNoRoom };
   static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr int64_t kNever = INT64_MAX;
+  static constexpr int64_t kNatural = INT64_MIN;  // the place of a row that need not wait for it
 
   Session& slot(uint32_t g) {
     return *reinterpret_cast<Session*>(&slots_.data()[size_t{g} * stride_]);
@@ -74,52 +119,104 @@ class SessionStore final : public WindowStore {
     return *reinterpret_cast<Session*>(&pool_.data()[size_t{o} * stride_]);
   }
   static int64_t* cell(Session& session) { return reinterpret_cast<int64_t*>(&session + 1); }
-  static bool empty(Session& session) { return Cells::empty(cell(session)); }
-  int64_t end_of(const Session& session) const { return session.last + gap_; }
+  Kept& kept(Session& session) { return *reinterpret_cast<Kept*>(cell(session) + cells_.words()); }
+  static bool empty(const Session& session) { return session.start > session.end; }
+  static void make_empty(Session& session) {
+    session.start = INT64_MAX;
+    session.end = INT64_MIN;
+  }
+  // All sessions of a key, the newest first.
+  template <class Visit>
+  void each(uint32_t g, Visit visit) {
+    Session& s = slot(g);
+    if (empty(s)) return;
+    visit(s);
+    for (uint32_t o = s.older; o; o = pooled(o).older) visit(pooled(o));
+  }
+
+  int64_t end_of(const Rows& rows, uint32_t row) const {
+    return shape_.end(rows.time[row].ns, shape_.gap(rows, row));
+  }
+  int64_t place_of(Session& session) {
+    if (plain_ || !kept(session).fired) return session.end;
+    return std::min(kept(session).due, shape_.leaves(session.end));
+  }
 
   uint32_t slot_of(const Rows& rows, uint32_t row, uint64_t line);
+  void defer(const Rows& rows, uint32_t row);
   void join(uint32_t g, const Rows& rows, uint32_t row);
-  Merge merge(uint32_t g, const Rows& rows, uint32_t row, int64_t alive_after);
-  Merge begin_another(uint32_t g, const Rows& rows, uint32_t row);
-  bool overflow(const Rows& rows, uint32_t row, int64_t alive_after);
+  Merge merge(uint32_t g, const Rows& rows, uint32_t row, int64_t place, Session*& into);
+  Merge begin_another(uint32_t g, const Rows& rows, uint32_t row, int64_t place, Session*& into);
+  void take_in(Session& into, Session& other);
+  void copy(Session& to, Session& from);
+  bool overflow(const Rows& rows, uint32_t row, int64_t place, Session*& into);
   void settle(const Rows& rows, uint32_t row);
+  void give_pooled(uint32_t o);
+  bool room_to_watch(uint32_t g) const;
+
+  // late rows and what they are answered by
+  void keep_old(Session& session);
+  void move_past(Session& session, int64_t place);
   void apply(const SingleRow& row, ResultWriter& out);
   void late(const SingleRow& row, ResultWriter& out);
-  void give_pooled(uint32_t o);
+  void answer(uint32_t g, Session& session, const SingleRow& row);
+  bool finish_answer(ResultWriter& out);
+  bool say(uint32_t g, Session& session, Run head, ResultWriter& out);
+  bool take_back(uint32_t g, Run head, const Session& by, int64_t start, int64_t end,
+                 const int64_t* cell, ResultWriter& out);
+  void put(uint32_t g, const Run& head, int64_t start, int64_t end, const int64_t* cell,
+           ResultWriter& out);
 
-  void arm(uint32_t g, int64_t end);
+  void arm(uint32_t g, Session& session, bool brought_forward);
+  void push_due(uint32_t g, int64_t place, int64_t end);
+  Due pop_due();
   void rearm(uint32_t g);
+  void drained(uint32_t g);
   bool after(const Due& a, const Due& b) const;
   bool emit(ResultWriter& out);
-  bool write(const Due& due, Session& session, ResultWriter& out);
+  bool emit_plain(ResultWriter& out);
+  bool fire_session(uint32_t g, Session& session, int64_t place, ResultWriter& out);
+  bool write(uint32_t g, Session& session, ResultWriter& out);
+  uint16_t flags_of(uint32_t g, const Session& session) const;
+  void write_key(int64_t* at, uint32_t g);
+  void leave(uint32_t g, Session& session);
   void closed(uint32_t g);
   bool show(uint32_t g, ResultWriter& out);
   uint32_t forget_keys(uint32_t budget);
   void recycle(uint32_t shard);
 
   QueryId query_;
-  int64_t gap_;
+  SessionShape shape_;
+  bool plain_, retracts_, discards_;
+  uint64_t early_rows_;
   Cells cells_;
   Dictionary<W> keys_;
   Deferred deferred_;
   uint64_t extra_;  // sessions beyond one a key
+  uint32_t overflow_slot_;
+  uint64_t watched_max_;  // entries of the heap
   TimingWheel wheel_;
   FlaggedIntervals flagged_;
+  OldResults old_;
   StoreCounts counts_;
   uint32_t row_words_, stride_;  // words
   uint32_t values_;
   bool late_rows_;
-  uint32_t overflow_slot_;
 
   std::span<int64_t> slots_, pool_;
   std::span<Due> heap_;
+  std::span<Watch> watch_;
   uint64_t due_count_ = 0, open_ = 0;
+  uint64_t armed_count_ =
+      0;  // not plain: keys with an entry in the wheel, which will want the heap
   uint32_t free_pooled_ = 0;
   uint64_t free_pooled_count_ = 0;
+  Answer answer_;
 
-  int64_t fired_ = INT64_MIN;     // every place up to here is done
-  int64_t frontier_ = INT64_MIN;  // what fire() was last told
-  int64_t emptied_ = INT64_MIN;   // the frontier at which the last open session left
+  int64_t fired_ = INT64_MIN;      // every place up to here is done
+  int64_t frontier_ = INT64_MIN;   // what fire() was last told
+  int64_t emptied_ = INT64_MIN;    // the frontier at which the last open session left
+  int64_t last_lost_ = INT64_MIN;  // the place of the last row that went to __overflow__
   uint32_t forget_at_ = 0;
   uint32_t show_at_ = kNone;  // the next slot to be shown
   uint32_t rows_left_ = 0;    // that surely fit the open run

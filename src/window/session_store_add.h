@@ -12,26 +12,34 @@ namespace tidewire {
 template <uint32_t W, class Cells>
 SessionStore<W, Cells>::SessionStore(const Plan& plan, ShardRange range, Reserve& reserve)
     : query_(plan.id),
-      gap_(plan.window.gap.ns),
+      shape_(plan),
+      plain_(shape_.is_plain() && plan.window.early_rows == 0),
+      retracts_(!plain_ && plan.window.accumulation == Accumulation::kRetracting),
+      discards_(!plain_ && plan.window.accumulation == Accumulation::kDiscarding),
+      early_rows_(plan.window.early_rows),
       cells_(plan),
       keys_(plan, range, reserve),
       deferred_(plan, reserve),
       extra_((plan.max_sessions * range.count + plan.shards - 1) / plan.shards),
-      wheel_(gap_, uint64_t{keys_.capacity()} * keys_.shards() + extra_ + 1, reserve),
+      overflow_slot_(keys_.capacity() * keys_.shards()),
+      watched_max_(uint64_t{overflow_slot_} + 1 + (plain_ ? 0 : extra_ + plan.max_changes + 2)),
+      wheel_(shape_.usual_gap(),
+             uint64_t{overflow_slot_} + extra_ + 1 + (plain_ ? 0 : watched_max_ + extra_), reserve),
+      old_(retracts_ ? plan.max_changes : 0, cells_.words(), reserve),
       row_words_(3 + W + cells_.words()),
-      stride_(sizeof(Session) / 8 + cells_.words()),
+      stride_(static_cast<uint32_t>((sizeof(Session) + (plain_ ? 0 : sizeof(Kept))) / 8) +
+              cells_.words()),
       values_(static_cast<uint32_t>(plan.values.size())),
-      late_rows_(plan.late_rows),
-      overflow_slot_(keys_.capacity() * keys_.shards()) {
-  CHECK(gap_ > 0 && gap_ <= kWindowLengthMax);
-  CHECK(uint64_t{keys_.capacity()} * keys_.shards() + extra_ < (uint64_t{1} << 31));
+      late_rows_(plan.late_rows) {
+  CHECK(uint64_t{overflow_slot_} + extra_ < (uint64_t{1} << 31));
+  CHECK(early_rows_ < UINT32_MAX);
   const size_t slots = size_t{overflow_slot_} + 1;
   slots_ = reserve.take<int64_t>(slots * stride_, "sessions");
   pool_ = reserve.take<int64_t>((extra_ + 1) * stride_, "sessions");
-  heap_ = reserve.take<Due>(slots, "sessions");
-  for (size_t at = 0; at < slots_.size(); at += stride_)
-    cells_.clear(&slots_[at + sizeof(Session) / 8], 1);
+  heap_ = reserve.take<Due>(watched_max_, "sessions");
+  if (!plain_) watch_ = reserve.take<Watch>(slots, "sessions");
   if (slots_.empty()) return;
+  for (uint32_t g = 0; g <= overflow_slot_; ++g) make_empty(slot(g));
   for (uint64_t o = extra_; o > 0; --o) give_pooled(static_cast<uint32_t>(o));
   slot(overflow_slot_).hash = UINT64_MAX;
 }
@@ -43,17 +51,12 @@ void SessionStore<W, Cells>::add(const Rows& rows) {
     DCHECK(rows.stamp[i].ns >= frontier_);  // I1
     line_[i] = keys_.line_of(rows.hash[i]);
     keys_.prefetch(line_[i]);
-    const bool natural = rows.time[i] > rows.stamp[i];
+    const bool natural = rows.time[i] > rows.stamp[i] && early_rows_ == 0;
     good_[good] = odd_[odd] = static_cast<uint8_t>(i);
     good += static_cast<uint32_t>(natural);
     odd += static_cast<uint32_t>(!natural);
   }
-  for (uint32_t k = 0; k < odd; ++k) {
-    if (deferred_.push(rows, odd_[k])) continue;
-    const int64_t time = rows.time[odd_[k]].ns;
-    ++counts_.overflow;
-    flagged_.add(time, time + gap_);
-  }
+  for (uint32_t k = 0; k < odd; ++k) defer(rows, odd_[k]);
   uint32_t missed = 0;
   for (uint32_t j = 0; j < good; ++j) {
     const uint32_t row = good_[j];
@@ -90,17 +93,36 @@ uint32_t SessionStore<W, Cells>::slot_of(const Rows& rows, uint32_t row, uint64_
   return keys_.shard_of(rows.hash[row]) * keys_.capacity() + id;
 }
 
+// Only its place tells what the row meets. Where no session outlives its cell and the cell is
+// closed, that is known.
+template <uint32_t W, class Cells>
+void SessionStore<W, Cells>::defer(const Rows& rows, uint32_t row) {
+  const int64_t time = rows.time[row].ns, stamp = rows.stamp[row].ns;
+  if (shape_.has_cells() && shape_.leaves(shape_.cell_end(time)) <= stamp) {
+    ++counts_.late;
+    if (late_rows_) counts_.unshown += !deferred_.push_outside(rows, row, LateReason::kLate);
+    return;
+  }
+  if (deferred_.push(rows, row)) return;
+  ++counts_.overflow;
+  flagged_.add(time, end_of(rows, row));
+  last_lost_ = std::max(last_lost_, stamp);
+}
+
 // A natural row.
 template <uint32_t W, class Cells>
 void SessionStore<W, Cells>::join(uint32_t g, const Rows& rows, uint32_t row) {
   Session& s = slot(g);
   const int64_t time = rows.time[row].ns;
-  if (!empty(s) && time >= s.start && time <= end_of(s)) [[likely]] {
-    s.last = std::max(s.last, time);  // the end only grows: nothing to arm
+  if (time >= s.start && time <= s.end && shape_.same_cell(s.start, time)) [[likely]] {
+    s.end = std::max(s.end, end_of(rows, row));  // it only grows: nothing to arm
     cells_.add(cell(s), rows, row);
-  } else if (merge(g, rows, row, INT64_MIN) == Merge::kNoRoom) {
-    overflow(rows, row, INT64_MIN);
-    return;
+  } else {
+    Session* into = nullptr;
+    if (merge(g, rows, row, kNatural, into) == Merge::kNoRoom) {
+      overflow(rows, row, kNatural, into);
+      return;
+    }
   }
   ++counts_.natural;
 }
@@ -111,40 +133,43 @@ void SessionStore<W, Cells>::settle(const Rows& rows, uint32_t row) {
   const uint32_t shard = keys_.shard_of(rows.hash[row]);
   if (keys_.may_recycle(shard)) recycle(shard);
   const uint32_t g = slot_of(rows, row, line_[row]);
+  Session* into = nullptr;
   if (g == kNone)
-    overflow(rows, row, INT64_MIN);
+    overflow(rows, row, kNatural, into);
   else
     join(g, rows, row);
 }
 
-// Any row against all sessions of its key that end after `alive_after`: what it touches and the row
-// become one session; late where that has ended by then.
+// A row at its place, or a natural one, against all sessions of its key that are kept beyond that
+// place: what it touches and the row become one session; late where that is done with by then.
+// Natural rows touch open sessions only: whatever has fired ends at or before their stamp.
 template <uint32_t W, class Cells>
 typename SessionStore<W, Cells>::Merge SessionStore<W, Cells>::merge(uint32_t g, const Rows& rows,
-                                                                     uint32_t row,
-                                                                     int64_t alive_after) {
+                                                                     uint32_t row, int64_t place,
+                                                                     Session*& into) {
   Session& s = slot(g);
-  const int64_t time = rows.time[row].ns;
-  int64_t start = time, last = time;
-  uint32_t touched = 0;
+  const int64_t time = rows.time[row].ns, row_end = end_of(rows, row);
+  int64_t start = time, end = row_end;
+  uint32_t touched = 0, said = 0;
   const auto touches = [&](const Session& x) {
-    return x.start <= time + gap_ && end_of(x) >= time && end_of(x) > alive_after;
+    return x.start <= row_end && x.end >= time && shape_.same_cell(x.start, time) &&
+           (place == kNatural || shape_.leaves(x.end) > place);
   };
-  const auto look = [&](const Session& x) {
+  each(g, [&](Session& x) {
     if (!touches(x)) return;
     start = std::min(start, x.start);
-    last = std::max(last, x.last);
+    end = std::max(end, x.end);
     ++touched;
-  };
-  const bool open = !empty(s);
-  if (open) look(s);
-  for (uint32_t o = open ? s.older : 0; o; o = pooled(o).older) look(pooled(o));
-  if (last + gap_ <= alive_after) return Merge::kLate;
-  if (touched == 0) return begin_another(g, rows, row);
+    said += static_cast<uint32_t>(retracts_ && kept(x).said);
+  });
+  if (place != kNatural && shape_.leaves(end) <= place) return Merge::kLate;
+  if (touched == 0) return begin_another(g, rows, row, place, into);
+  if (!plain_ && place != kNatural && !(old_.has_room(said) && room_to_watch(g)))
+    return Merge::kNoRoom;
 
   // The newest of them takes the others in; where only older ones are touched, the newest of all
   // stays ahead of them.
-  Session* into = touches(s) ? &s : nullptr;
+  into = touches(s) ? &s : nullptr;
   for (uint32_t* link = &s.older; *link;) {
     const uint32_t o = *link;
     Session& x = pooled(o);
@@ -153,26 +178,42 @@ typename SessionStore<W, Cells>::Merge SessionStore<W, Cells>::merge(uint32_t g,
       link = &x.older;
       continue;
     }
-    cells_.merge(cell(*into), cell(x));
+    take_in(*into, x);
     *link = x.older;
     give_pooled(o);
     --open_;
   }
+  if (retracts_) keep_old(*into);
   into->start = start;
-  into->last = last;
+  into->end = end;
   cells_.add(cell(*into), rows, row);
+  if (place != kNatural) move_past(*into, place);
+  if (place != kNatural) arm(g, *into, true);
   return Merge::kJoined;
+}
+
+// `other` ends before `into` begins, or the row lies between them; what it has said is kept.
+template <uint32_t W, class Cells>
+void SessionStore<W, Cells>::take_in(Session& into, Session& other) {
+  if (!plain_) {
+    if (retracts_) {
+      keep_old(into);
+      keep_old(other);
+    }
+    Kept &a = kept(into), &b = kept(other);
+    a.old = old_.join(a.old, b.old);
+    a.since += b.since;
+    a.index = std::max(a.index, b.index);
+  }
+  cells_.merge(cell(into), cell(other));
 }
 
 // The row is a session of its own.
 template <uint32_t W, class Cells>
-typename SessionStore<W, Cells>::Merge SessionStore<W, Cells>::begin_another(uint32_t g,
-                                                                             const Rows& rows,
-                                                                             uint32_t row) {
+typename SessionStore<W, Cells>::Merge SessionStore<W, Cells>::begin_another(
+    uint32_t g, const Rows& rows, uint32_t row, int64_t place, Session*& into) {
   Session& s = slot(g);
-  // One place in the wheel is kept for the overflow slot.
-  const bool kept = g == overflow_slot_ && s.armed == TimingWheel::kIdle;
-  if (!wheel_.has_room(due_count_ + (kept ? 0 : 1))) return Merge::kNoRoom;
+  if (!room_to_watch(g)) return Merge::kNoRoom;
   const int64_t time = rows.time[row].ns;
   Session* mine = &s;
   if (!empty(s)) {
@@ -181,25 +222,47 @@ typename SessionStore<W, Cells>::Merge SessionStore<W, Cells>::begin_another(uin
     Session& spare = pooled(o);
     free_pooled_ = spare.older;
     --free_pooled_count_;
-    if (time > s.last) {
-      spare.start = s.start;
-      spare.last = s.last;
-      cells_.copy(cell(spare), cell(s));
-    } else {
+    if (time > s.start)
+      copy(spare, s);
+    else
       mine = &spare;
-    }
     spare.older = s.older;
     s.older = o;
   } else {
     s.older = 0;
     if (g != overflow_slot_) s.hash = rows.hash[row];
   }
-  mine->start = mine->last = time;
-  cells_.clear(cell(*mine), 1);
-  cells_.add(cell(*mine), rows, row);
+  into = mine;
+  into->start = time;
+  into->end = end_of(rows, row);
+  cells_.clear(cell(*into), 1);
+  cells_.add(cell(*into), rows, row);
+  if (!plain_) kept(*into) = {kNever, 0, 0, 0, false, false};
   ++open_;
-  arm(g, time + gap_);
+  if (place != kNatural) move_past(*into, place);
+  arm(g, *into, false);
   return Merge::kJoined;
+}
+
+template <uint32_t W, class Cells>
+void SessionStore<W, Cells>::copy(Session& to, Session& from) {
+  to.start = from.start;
+  to.end = from.end;
+  cells_.copy(cell(to), cell(from));
+  if (!plain_) kept(to) = kept(from);
+}
+
+// May a key be looked at once more, in the wheel or in the heap? One place is kept for the overflow
+// slot.
+template <uint32_t W, class Cells>
+bool SessionStore<W, Cells>::room_to_watch(uint32_t g) const {
+  const bool own = g == overflow_slot_;
+  if (plain_) {
+    const auto* s = reinterpret_cast<const Session*>(&slots_.data()[size_t{g} * stride_]);
+    return wheel_.has_room(due_count_ + (own && s->armed == TimingWheel::kIdle ? 0 : 1));
+  }
+  return wheel_.has_room(due_count_ + (own ? 0 : 1)) &&
+         due_count_ + armed_count_ + (own ? 0 : 1) < watched_max_;
 }
 
 template <uint32_t W, class Cells>
@@ -208,19 +271,22 @@ void SessionStore<W, Cells>::divert(const Rows& rows, LateReason reason) {
     counts_.unshown += !deferred_.push_outside(rows, i, reason);
 }
 
-// False: the row is late.
+// False: the row is late. `into` is the session that has it, if any does.
 template <uint32_t W, class Cells>
-bool SessionStore<W, Cells>::overflow(const Rows& rows, uint32_t row, int64_t alive_after) {
-  const int64_t time = rows.time[row].ns;
-  const Merge merged = merge(overflow_slot_, rows, row, alive_after);
+bool SessionStore<W, Cells>::overflow(const Rows& rows, uint32_t row, int64_t place,
+                                      Session*& into) {
+  into = nullptr;
+  const Merge merged = merge(overflow_slot_, rows, row, place, into);
   if (merged == Merge::kLate) return false;
+  const int64_t time = rows.time[row].ns, end = end_of(rows, row);
   ++counts_.overflow;
-  flagged_.add(time, time + gap_);
+  flagged_.add(time, end);
+  last_lost_ = std::max(last_lost_, rows.stamp[row].ns);
   if (merged == Merge::kJoined) return true;
   Session& s = slot(overflow_slot_);
-  DCHECK(!empty(s));
+  if (empty(s) || (!plain_ && (kept(s).fired || kept(s).said))) return true;
   s.start = std::min(s.start, time);
-  s.last = std::max(s.last, time);
+  s.end = std::max(s.end, end);
   cells_.add(cell(s), rows, row);
   return true;
 }

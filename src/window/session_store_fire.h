@@ -3,8 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
-#include "window/late_row.h"
 #include "window/session_store.h"
 
 namespace tidewire {
@@ -18,22 +19,29 @@ uint32_t SessionStore<W, Cells>::fire(EventTime frontier, EventTime until, uint3
   const int64_t limit = std::min(frontier.ns, until.ns);
   uint32_t used = 0;
   while (used < budget) {
+    if (answer_.slot != kNone) {
+      if (!finish_answer(out)) break;
+      ++used;
+      continue;
+    }
     if (wheel_.draining()) {
       used += wheel_.drain([this](uint32_t g) -> uint32_t& { return slot(g).armed; },
-                           [this](uint32_t g) { rearm(g); });
+                           [this](uint32_t g) { drained(g); });
       continue;
     }
     if (wheel_.next_tick() <= wheel_.now()) {
       wheel_.advance(wheel_.now());
       continue;
     }
-    // From here on the heap holds all that ends in the wheel's tick, or before.
+    // From here on the heap holds all that stands in the wheel's tick, or before.
     const bool row = deferred_.due(frontier.ns) && deferred_.first_stamp() <= until.ns;
     const int64_t place = row ? std::min(limit, deferred_.first_stamp()) : limit;
-    if (due_count_ > 0 && heap_[0].end <= place) {
-      if (!emit(out)) break;
+    const bool due = due_count_ > 0 && heap_[0].place <= place;
+    const uint64_t goal = wheel_.tick_of(due ? heap_[0].place : place);
+    if (due && wheel_.now() >= goal) {
+      if (!(plain_ ? emit_plain(out) : emit(out))) break;
       ++used;
-    } else if (const uint64_t goal = wheel_.tick_of(place); wheel_.now() < goal) {
+    } else if (wheel_.now() < goal) {
       wheel_.advance(goal);
     } else if (row) {
       rows_left_ = 0;
@@ -42,7 +50,7 @@ uint32_t SessionStore<W, Cells>::fire(EventTime frontier, EventTime until, uint3
       used += 2;
     } else {
       fired_ = std::max(fired_, limit);
-      if (open_ == 0) used += forget_keys(budget - used);
+      if (open_ == 0 && due_count_ == 0) used += forget_keys(budget - used);
       break;
     }
   }
@@ -60,8 +68,9 @@ std::optional<EventTime> SessionStore<W, Cells>::next(EventTime frontier) const 
     earliest(wheel_.start_of(wheel_.now()));
   else if (wheel_.next_tick() != UINT64_MAX)
     earliest(wheel_.start_of(wheel_.next_tick()));
-  if (due_count_ > 0) earliest(heap_[0].end);
+  if (due_count_ > 0) earliest(heap_[0].place);
   if (deferred_.due(frontier.ns)) earliest(deferred_.first_stamp());
+  if (answer_.slot != kNone) earliest(answer_.place);
   if (!place) return std::nullopt;
   const int64_t at = std::max(*place, fired_);  // what is done is done
   if (at > frontier.ns) return std::nullopt;
@@ -84,36 +93,22 @@ uint32_t SessionStore<W, Cells>::provisional(uint32_t budget, ResultWriter& out)
   return static_cast<uint32_t>(work / kEmptyAUnit);
 }
 
-// All sessions of a slot, or none: false, no result block is free. A key that has more sessions
-// than the blocks hold shows the newest ones.
+// All open sessions of a slot, or none: false, no result block is free. A key that has more
+// sessions than the blocks hold shows the newest ones.
 template <uint32_t W, class Cells>
 bool SessionStore<W, Cells>::show(uint32_t g, ResultWriter& out) {
   if (!out.room_for(1)) return false;
-  const bool lost = g == overflow_slot_;
-  const uint32_t row_words = 1 + W + cells_.words();
-  for (Session* s = &slot(g); out.room_for(1); s = &pooled(s->older)) {
-    const int64_t end = end_of(*s);
-    uint16_t flags = lost ? kFlagOverflow | kFlagOverflowRow : 0;
-    if (flagged_.meets(s->start, end)) flags |= kFlagOverflow;
-    out.begin(query_,
-              {.place = {fired_},
-               .start = {s->start},
-               .end = {end},
-               .kind = RunKind::kProvisional,
-               .fire = FireKind::kProvisional,
-               .flags = flags},
-              row_words);
-    int64_t* row = out.row();
-    row[0] = static_cast<int64_t>(slot(g).hash);
-    if (W > 0 && !lost) {
-      const int64_t* key = keys_.key(g / keys_.capacity(), g % keys_.capacity());
-      std::copy(key, key + W, row + 1);
-    } else {
-      std::fill(row + 1, row + 1 + W, 0);
-    }
-    cells_.copy(row + 1 + W, cell(*s));
-    if (s->older == 0) break;
-  }
+  each(g, [&](Session& s) {
+    if ((!plain_ && kept(s).fired) || Cells::empty(cell(s)) || !out.room_for(1)) return;
+    put(g,
+        {.place = {fired_},
+         .start = {s.start},
+         .end = {s.end},
+         .kind = RunKind::kProvisional,
+         .fire = FireKind::kProvisional,
+         .flags = flags_of(g, s)},
+        s.start, s.end, cell(s), out);
+  });
   return true;
 }
 
@@ -126,71 +121,72 @@ StoreCounts SessionStore<W, Cells>::counts() const {
 
 template <uint32_t W, class Cells>
 StoreUse SessionStore<W, Cells>::use() const {
-  return {keys_.keys(),     keys_.max_keys(),    open_, keys_.max_keys() + extra_,
-          deferred_.size(), deferred_.capacity()};
+  return {keys_.keys(),     keys_.max_keys(),     open_,       keys_.max_keys() + extra_,
+          deferred_.size(), deferred_.capacity(), old_.used(), old_.capacity()};
 }
 
-// At its place: every session that ends at or before its stamp has left.
+// The session's entry, at its place or before. `brought_forward`: by a late row, so that the key's
+// entry in the wheel may be too late; it stays, or each such row would leave one behind.
 template <uint32_t W, class Cells>
-void SessionStore<W, Cells>::apply(const SingleRow& single, ResultWriter& out) {
-  if (single.outside) return write_late(query_, W, values_, single, out);
-  const Rows rows = single.rows();
-  const int64_t stamp = single.stamp.ns;
-  fired_ = std::max(fired_, stamp);
-  const uint64_t line = keys_.line_of(single.hash);
-  const uint32_t shard = keys_.shard_of(single.hash);
-  if (single.time.ns + gap_ <= stamp && keys_.lookup(rows, 0, line) == Dictionary<W>::kNone) {
-    return late(single, out);  // it would meet nothing; and a late row makes no key known
-  }
-  uint32_t g = slot_of(rows, 0, line);
-  if (g == kNone && keys_.may_recycle(shard)) {
-    recycle(shard);
-    g = slot_of(rows, 0, line);
-  }
-  switch (g == kNone ? Merge::kNoRoom : merge(g, rows, 0, stamp)) {
-    case Merge::kJoined:
-      ++counts_.deferred;
-      return;
-    case Merge::kLate:
-      return late(single, out);
-    case Merge::kNoRoom:
-      if (!overflow(rows, 0, stamp)) late(single, out);
-      return;
-  }
-}
-
-template <uint32_t W, class Cells>
-void SessionStore<W, Cells>::late(const SingleRow& single, ResultWriter& out) {
-  ++counts_.late;
-  if (late_rows_) write_late(query_, W, values_, single, out);
-}
-
-template <uint32_t W, class Cells>
-void SessionStore<W, Cells>::arm(uint32_t g, int64_t end) {
+void SessionStore<W, Cells>::arm(uint32_t g, Session& session, bool brought_forward) {
   Session& s = slot(g);
-  // In the heap already: its entry is of no later end, and rearm() follows when it comes up.
-  if (s.armed == TimingWheel::kQueued) return;
-  const uint64_t tick = wheel_.tick_of(end);
-  if (tick > wheel_.now()) return wheel_.arm(g, tick, s.armed);
-  s.armed = TimingWheel::kQueued;
+  const int64_t place = place_of(session), end = session.end;
+  const uint64_t tick = wheel_.tick_of(place);
+  if (plain_) {
+    // In the heap already: its entry is of no later end, and rearm() follows when it comes up.
+    if (s.armed == TimingWheel::kQueued) return;
+    if (tick > wheel_.now()) return wheel_.arm(g, tick, s.armed);
+    s.armed = TimingWheel::kQueued;
+    return push_due(g, place, end);
+  }
+  Watch& watch = watch_[g];
+  if (watch.live && std::tie(watch.place, watch.end) <= std::tie(place, end)) return;
+  if (wheel_.covers(s.armed, tick)) return;
+  if (tick > wheel_.now() && !brought_forward) {
+    armed_count_ += static_cast<uint64_t>(s.armed == TimingWheel::kIdle);
+    return wheel_.arm(g, tick, s.armed);
+  }
+  watch = {place, end, watch.entries + 1, true};
+  push_due(g, place, end);
+}
+
+template <uint32_t W, class Cells>
+void SessionStore<W, Cells>::push_due(uint32_t g, int64_t place, int64_t end) {
   if (W > 0 && g != overflow_slot_)  // emit() will want it
     __builtin_prefetch(keys_.key(g / keys_.capacity(), g % keys_.capacity()));
-  heap_[due_count_++] = {end, s.hash, g};
+  DCHECK(due_count_ < heap_.size());
+  heap_[due_count_++] = {place, end, slot(g).hash, g};
   std::push_heap(heap_.begin(), heap_.begin() + static_cast<ptrdiff_t>(due_count_),
                  [this](const Due& a, const Due& b) { return after(a, b); });
 }
 
 template <uint32_t W, class Cells>
+typename SessionStore<W, Cells>::Due SessionStore<W, Cells>::pop_due() {
+  std::pop_heap(heap_.begin(), heap_.begin() + static_cast<ptrdiff_t>(due_count_),
+                [this](const Due& a, const Due& b) { return after(a, b); });
+  return heap_[--due_count_];
+}
+
+// The wheel's entry of a key has come up.
+template <uint32_t W, class Cells>
+void SessionStore<W, Cells>::drained(uint32_t g) {
+  armed_count_ -= static_cast<uint64_t>(!plain_);
+  rearm(g);
+}
+
+template <uint32_t W, class Cells>
 void SessionStore<W, Cells>::rearm(uint32_t g) {
-  Session& s = slot(g);
-  if (empty(s)) return;
-  int64_t first = end_of(s);
-  for (uint32_t o = s.older; o; o = pooled(o).older) first = std::min(first, end_of(pooled(o)));
-  arm(g, first);
+  Session* first = nullptr;
+  each(g, [&](Session& x) {
+    if (!first || std::pair(place_of(x), x.end) < std::pair(place_of(*first), first->end))
+      first = &x;
+  });
+  if (first) arm(g, *first, false);
 }
 
 template <uint32_t W, class Cells>
 bool SessionStore<W, Cells>::after(const Due& a, const Due& b) const {
+  if (a.place != b.place) return a.place > b.place;
   if (a.end != b.end) return a.end > b.end;
   if (a.hash != b.hash) return a.hash > b.hash;
   if (a.slot == overflow_slot_ || b.slot == overflow_slot_) return a.slot > b.slot;
@@ -202,63 +198,130 @@ bool SessionStore<W, Cells>::after(const Due& a, const Due& b) const {
 
 // The first of the heap. False: no result block is free.
 template <uint32_t W, class Cells>
+bool SessionStore<W, Cells>::emit_plain(ResultWriter& out) {
+  const Due& due = heap_[0];
+  const uint32_t g = due.slot;
+  Session* found = nullptr;
+  each(g, [&](Session& x) {
+    if (x.end == due.end) found = &x;
+  });
+  if (found && !write(g, *found, out)) return false;
+  pop_due();
+  slot(g).armed = TimingWheel::kIdle;
+  if (found) leave(g, *found);
+  rearm(g);
+  return true;
+}
+
+// The same where one key may have several entries and several sessions that end there: of those
+// the one that starts first is older.
+template <uint32_t W, class Cells>
 bool SessionStore<W, Cells>::emit(ResultWriter& out) {
   const Due due = heap_[0];
-  Session& s = slot(due.slot);
-  uint32_t* link = nullptr;  // to the session that ends there; null: the newest one
-  bool found = !empty(s) && end_of(s) == due.end;
-  for (uint32_t* at = &s.older; !found && *at; at = &pooled(*at).older)
-    if (end_of(pooled(*at)) == due.end) {
-      link = at;
-      found = true;
-    }
-  if (found && !write(due, link ? pooled(*link) : s, out)) return false;
-  std::pop_heap(heap_.begin(), heap_.begin() + static_cast<ptrdiff_t>(due_count_),
-                [this](const Due& a, const Due& b) { return after(a, b); });
-  --due_count_;
-  s.armed = TimingWheel::kIdle;
-  if (found) {
-    --open_;
-    if (link) {
-      const uint32_t o = *link;
-      *link = pooled(o).older;
-      give_pooled(o);
-    } else {
-      DCHECK(s.older == 0);  // the newest one ends last
-      cells_.clear(cell(s), 1);
-      closed(due.slot);
-    }
+  Watch& watch = watch_[due.slot];
+  const bool live = watch.live && watch.place == due.place && watch.end == due.end;
+  Session* found = nullptr;
+  if (live)
+    each(due.slot, [&](Session& x) {
+      if (x.end == due.end && place_of(x) == due.place && (!found || x.start < found->start))
+        found = &x;
+    });
+  if (found && !fire_session(due.slot, *found, due.place, out)) return false;
+  pop_due();
+  --watch.entries;
+  if (live) {
+    watch.live = false;
+    rearm(due.slot);
   }
-  rearm(due.slot);
+  // Its stale entries kept the key.
+  if (watch.entries == 0 && due.slot != overflow_slot_ && empty(slot(due.slot)))
+    keys_.note_closed(due.slot / keys_.capacity());
+  return true;
+}
+
+// What stands at this place for the session: its end, a point for late rows, the end of its stay.
+template <uint32_t W, class Cells>
+bool SessionStore<W, Cells>::fire_session(uint32_t g, Session& session, int64_t place,
+                                          ResultWriter& out) {
+  Kept& state = kept(session);
+  const int64_t end = session.end;
+  if (!state.fired) {
+    if (retracts_ || discards_) {
+      if (!say(g, session, {.place = {place}, .kind = RunKind::kPlaced}, out)) return false;
+    } else if (!write(g, session, out)) {
+      return false;
+    }
+    state.fired = true;
+    state.index = 0;
+  } else if (state.due == place) {
+    if (!say(g, session,
+             {.place = {place},
+              .index = shape_.number_of(end, place),
+              .kind = RunKind::kPlaced,
+              .fire = FireKind::kUpdate},
+             out))
+      return false;
+  }
+  state.due = kNever;
+  if (shape_.leaves(end) <= place) leave(g, session);
   return true;
 }
 
 template <uint32_t W, class Cells>
-bool SessionStore<W, Cells>::write(const Due& due, Session& session, ResultWriter& out) {
-  const bool lost = due.slot == overflow_slot_;
-  uint16_t flags = lost ? kFlagOverflow | kFlagOverflowRow : 0;
-  if (!flagged_.empty() && flagged_.meets(session.start, due.end)) flags |= kFlagOverflow;
+uint16_t SessionStore<W, Cells>::flags_of(uint32_t g, const Session& session) const {
+  uint16_t flags = g == overflow_slot_ ? kFlagOverflow | kFlagOverflowRow : 0;
+  if (!flagged_.empty() && flagged_.meets(session.start, session.end)) flags |= kFlagOverflow;
+  return flags;
+}
+
+// On time, all so far: one run for many.
+template <uint32_t W, class Cells>
+bool SessionStore<W, Cells>::write(uint32_t g, Session& session, ResultWriter& out) {
+  const uint16_t flags = flags_of(g, session);
   if (rows_left_ == 0 || flags != run_flags_) {
     if (!out.room_for(1)) return false;
-    out.begin(query_, {.place = {due.end}, .kind = RunKind::kPlaced, .flags = flags}, row_words_);
+    out.begin(query_, {.place = {session.end}, .kind = RunKind::kPlaced, .flags = flags},
+              row_words_);
     rows_left_ = ResultWriter::rows_in(1, row_words_);
     run_flags_ = flags;
   }
   --rows_left_;
   int64_t* row = out.row();
   row[0] = session.start;
-  row[1] = due.end;
-  row[2] = static_cast<int64_t>(due.hash);
-  if (W > 0 && !lost) {
-    const int64_t* key = keys_.key(due.slot / keys_.capacity(), due.slot % keys_.capacity());
-    std::copy(key, key + W, row + 3);
-  } else {
-    std::fill(row + 3, row + 3 + W, 0);
-  }
+  row[1] = session.end;
+  row[2] = static_cast<int64_t>(slot(g).hash);
+  write_key(row + 3, g);
   cells_.copy(row + 3 + W, cell(session));
   ++counts_.results;
   counts_.flagged += static_cast<uint64_t>(flags != 0);
   return true;
+}
+
+template <uint32_t W, class Cells>
+void SessionStore<W, Cells>::write_key(int64_t* at, uint32_t g) {
+  if (W > 0 && g != overflow_slot_) {
+    const int64_t* key = keys_.key(g / keys_.capacity(), g % keys_.capacity());
+    std::copy(key, key + W, at);
+  } else {
+    std::fill(at, at + W, 0);
+  }
+}
+
+// The session is done with.
+template <uint32_t W, class Cells>
+void SessionStore<W, Cells>::leave(uint32_t g, Session& session) {
+  --open_;
+  Session& s = slot(g);
+  if (&session != &s) {
+    uint32_t* link = &s.older;
+    while (&pooled(*link) != &session) link = &pooled(*link).older;
+    const uint32_t o = *link;
+    *link = pooled(o).older;
+    return give_pooled(o);
+  }
+  DCHECK(s.older == 0);  // the newest one ends last
+  make_empty(s);
+  closed(g);
 }
 
 // The key has no session left.
@@ -266,7 +329,9 @@ template <uint32_t W, class Cells>
 void SessionStore<W, Cells>::closed(uint32_t g) {
   if (open_ == 0) {
     emptied_ = frontier_;
-    if (fired_ > INT64_MIN + gap_) flagged_.drop_through(fired_ - gap_);
+    // Whatever a lost row would have made is done with too.
+    if (fired_ >= last_lost_ && !flagged_.empty())
+      flagged_.drop_through(shape_.lived_before(fired_));
   }
   if (g == overflow_slot_) return;
   const uint32_t shard = g / keys_.capacity();
@@ -278,7 +343,7 @@ void SessionStore<W, Cells>::closed(uint32_t g) {
 template <uint32_t W, class Cells>
 uint32_t SessionStore<W, Cells>::forget_keys(uint32_t budget) {
   if (frontier_ != INT64_MAX && static_cast<uint64_t>(frontier_) - static_cast<uint64_t>(emptied_) <
-                                    static_cast<uint64_t>(gap_))
+                                    static_cast<uint64_t>(shape_.usual_gap()))
     return 0;
   uint32_t used = 0;
   for (; keys_.keys() > 0 && used < budget; forget_at_ = (forget_at_ + 1) % keys_.shards()) {
@@ -288,10 +353,13 @@ uint32_t SessionStore<W, Cells>::forget_keys(uint32_t budget) {
   return used;
 }
 
+// Entries of the heap are in the order of their keys: who has one stays.
 template <uint32_t W, class Cells>
 void SessionStore<W, Cells>::recycle(uint32_t shard) {
-  keys_.recycle(shard,
-                [this, shard](uint32_t id) { return !empty(slot(shard * keys_.capacity() + id)); });
+  keys_.recycle(shard, [this, shard](uint32_t id) {
+    const uint32_t g = shard * keys_.capacity() + id;
+    return !empty(slot(g)) || (!plain_ && watch_[g].entries > 0);
+  });
 }
 
 }  // namespace tidewire

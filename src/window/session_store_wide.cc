@@ -2,6 +2,7 @@
 #include "window/by_key_words.h"
 #include "window/session_store_add.h"
 #include "window/session_store_fire.h"
+#include "window/session_store_late.h"
 
 namespace tidewire {
 

@@ -76,6 +76,11 @@ class TimingWheel {
     next_ = std::min(next_, start_of_bucket(bucket));
   }
 
+  // Will whoever has this word come up in `tick` or before?
+  bool covers(uint32_t armed, uint64_t tick) const {
+    return armed != kIdle && armed != kQueued && start_of_bucket(armed - 1) <= tick;
+  }
+
   // Moves the cursor to `goal`, or to the first bucket on the way that holds something; that one is
   // then to be drained.
   void advance(uint64_t goal) {
