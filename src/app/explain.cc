@@ -29,6 +29,20 @@ const char* name_of(WindowKind kind) {
   return "?";
 }
 
+const char* name_of(CalendarUnit unit) {
+  switch (unit) {
+    case CalendarUnit::kHour:
+      return "hour";
+    case CalendarUnit::kDay:
+      return "day";
+    case CalendarUnit::kWeek:
+      return "week";
+    case CalendarUnit::kMonth:
+      return "month";
+  }
+  return "?";
+}
+
 void print_source(const Layout& layout, uint32_t s, std::FILE* out) {
   const SourceConfig& source = layout.config.sources[s];
   std::fprintf(out, "\nsource %s: format %s\n", source.name.c_str(), source.format.c_str());
@@ -79,24 +93,94 @@ void print_source(const Layout& layout, uint32_t s, std::FILE* out) {
   std::fprintf(out, "   (%u of %u words)\n", columns.used, kColumnMax);
 }
 
-void print_window(const Plan& plan, const PaneSum& panes, std::FILE* out) {
-  const WindowShape& w = plan.window;
-  if (w.kind == WindowKind::kSession) {
-    std::fprintf(out, "  window: session, gap %s; at most %" PRIu64 " sessions beyond one a key\n",
-                 format_duration(w.gap).c_str(), plan.max_sessions);
-    return;
-  }
-  std::fprintf(out, "  window: %s, size %s", name_of(w.kind), format_duration(w.size).c_str());
-  if (w.slide != w.size) std::fprintf(out, ", slide %s", format_duration(w.slide).c_str());
-  if (w.offset.ns != 0) std::fprintf(out, ", offset %s", format_duration(w.offset).c_str());
-  std::fprintf(out, "; panes of %s, %" PRId64 " a window; at most %" PRIu64 " open, %s each",
-               format_duration(panes.pane).c_str(), w.size.ns / panes.pane.ns, plan.max_panes,
-               bytes_text(panes.bytes_a_pane).c_str());
+std::string panes_text(const Plan& plan, const PaneSum& panes) {
+  std::string text = "panes of " + format_duration(panes.pane) + ", " +
+                     std::to_string(panes.window_panes) + " a window; at most " +
+                     std::to_string(plan.max_panes) + " open, " + bytes_text(panes.bytes_a_pane) +
+                     " each";
   if (panes.unbounded)
-    std::fprintf(out, " (some bound of the source is 'never': the worst case is not known)");
-  else
-    std::fprintf(out, " (worst case %" PRIu64 "%s)", panes.worst,
-                 panes.limited_by_memory ? ", limited by memory" : "");
+    return text + " (some bound of the source is 'never': the worst case is not known)";
+  return text + " (worst case " + std::to_string(panes.worst) +
+         (panes.limited_by_memory ? ", limited by memory)" : ")");
+}
+
+std::string shape_text(const Plan& plan) {
+  const WindowShape& w = plan.window;
+  std::string text = name_of(w.kind);
+  switch (w.kind) {
+    case WindowKind::kTumbling:
+    case WindowKind::kSliding:
+    case WindowKind::kCumulate:
+      text += ", size " + format_duration(w.size);
+      if (w.slide != w.size) text += ", slide " + format_duration(w.slide);
+      if (w.kind == WindowKind::kCumulate) text += ", step " + format_duration(w.early);
+      if (w.offset.ns != 0) text += ", offset " + format_duration(w.offset);
+      break;
+    case WindowKind::kCalendar:
+      text += std::string(", each ") + name_of(w.unit) + " of " + w.zone;
+      break;
+    case WindowKind::kSession:
+      text += plan.gap_value >= 0
+                  ? ", gap from " + plan.value_fields[static_cast<size_t>(plan.gap_value)].name +
+                        " in " + format_duration(plan.gap_unit)
+                  : ", gap " + format_duration(w.gap);
+      if (w.max_duration.ns > 0) text += ", none crosses " + format_duration(w.max_duration);
+      text += "; at most " + std::to_string(plan.max_sessions) + " sessions beyond one a key";
+      break;
+    case WindowKind::kCount:
+      text += ", " + std::to_string(w.rows) + " rows, every " + std::to_string(w.row_slide);
+      break;
+    case WindowKind::kGlobal:
+      text += ", ends with the input";
+      break;
+  }
+  return text;
+}
+
+// When it shows what it holds, beside its end.
+std::string firing_text(const WindowShape& w) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (w.early.ns > 0 && w.kind != WindowKind::kCumulate)
+    add("early every " + format_duration(w.early));
+  if (w.early_rows > 0) add("early every " + std::to_string(w.early_rows) + " rows of a key");
+  if (w.lateness.ns > 0)
+    add("late events count for " + format_duration(w.lateness) + ", " +
+        (w.gather.ns > 0 ? "gathered every " + format_duration(w.gather) : "a result for each"));
+  if (w.accumulation == Accumulation::kDiscarding) add("each result what is new");
+  if (w.accumulation == Accumulation::kRetracting) add("each result behind the one it replaces");
+  if (w.provisional.ns > 0) add("provisional by the clock every " + format_duration(w.provisional));
+  return text;
+}
+
+// What no pool may pass, where it has a meaning.
+std::string limits_text(const Plan& plan) {
+  std::string text = "at most " + std::to_string(plan.max_deferred) + " rows deferred";
+  if (plan.max_changes > 0)
+    text += ", " + std::to_string(plan.max_changes) + " windows of a key changed by late rows";
+  return text;
+}
+
+void print_window(const Plan& plan, const PaneSum& panes, std::FILE* out) {
+  std::fprintf(out, "  window: %s", shape_text(plan).c_str());
+  if (plan.window.is_aligned()) std::fprintf(out, "; %s", panes_text(plan, panes).c_str());
+  std::fprintf(out, "\n");
+  if (const std::string firing = firing_text(plan.window); !firing.empty())
+    std::fprintf(out, "  firing: at the end; %s\n", firing.c_str());
+  std::fprintf(out, "  limits: %s\n", limits_text(plan).c_str());
+}
+
+void print_leaving(const QuerySpec& spec, std::FILE* out) {
+  if (!spec.having.empty()) std::fprintf(out, "  having %s\n", spec.having.c_str());
+  if (spec.fill != EmptyFill::kNone)
+    std::fprintf(out, "  fill: %s in the %u windows behind a key's last with events\n",
+                 spec.fill == EmptyFill::kZero ? "zero" : "the last result", spec.fill_windows);
+  if (spec.top > 0)
+    std::fprintf(out, "  top: of each window the %u with the %s %s\n", spec.top,
+                 spec.top_least ? "least" : "greatest", spec.top_by.c_str());
+  if (spec.late_sinks.empty()) return;
+  std::fprintf(out, "  late events go to");
+  for (const std::string& sink : spec.late_sinks) std::fprintf(out, " %s", sink.c_str());
   std::fprintf(out, "\n");
 }
 
@@ -119,6 +203,7 @@ void print_query(const Layout& layout, size_t q, std::FILE* out) {
   for (const Output& output : plan.outputs) std::fprintf(out, " %s", output.name.c_str());
   std::fprintf(out, "   (%s cell of %u bytes)\n", plan.cell == CellKind::kStats ? "stats" : "wide",
                plan.cell_words * 8);
+  print_leaving(spec, out);
   std::fprintf(out, "  placement: %s\n",
                plan.placement == Placement::kLocal
                    ? "local, the lane determines the key"

@@ -7,11 +7,12 @@
 #include <iterator>
 #include <set>
 
-#include "base/rng.h"
 #include "base/strings.h"
 #include "base/units.h"
 #include "config/options.h"
+#include "config/peer_words.h"
 #include "format/catalog.h"
+#include "format/zone.h"
 #include "query/nearest.h"
 
 namespace tidewire {
@@ -195,8 +196,12 @@ class Loader {
     for (const Node& node : table.children) {
       if (find_option(section, node.key) != nullptr) continue;
       if (section == "query" && node.key == "window") continue;
-      problem(node.key_place,
-              "[" + name + "] has no option " + quoted(node.key) + suggestion(node.key, keys));
+      const std::string_view peer = peer_option(section, node.key);
+      const bool of_window = section == "query" && find_option("query.window", node.key) != nullptr;
+      problem(node.key_place, "[" + name + "] has no option " + quoted(node.key) +
+                                  (of_window      ? "; it stands in [" + name + ".window]"
+                                   : peer.empty() ? suggestion(node.key, keys)
+                                                  : ": " + std::string(peer)));
     }
   }
 
@@ -209,8 +214,10 @@ class Loader {
     std::string ignored;
     // Where that one is missing or wrong, it is the problem, and this one may be right.
     if (text.empty() || !read_option(*decides, text, value, ignored)) return;
+    const std::string_view why = peer_reason(option.section, option.key, text);
     problem(node.key_place, quoted(option.key) + " has no meaning where " + std::string(other) +
-                                " is \"" + std::string(text) + "\"");
+                                " is \"" + std::string(text) + "\"" +
+                                (why.empty() ? "" : ": " + std::string(why)));
   }
 
   bool read_node(const Option& option, const Node& node, OptionValue& value, Place& place,
@@ -399,17 +406,44 @@ class Loader {
   }
 
   // ---- queries
+  void check_sink_names(const QueryConfig& query, std::string_view option,
+                        const std::vector<std::string>& names,
+                        std::span<const std::string_view> known) {
+    for (size_t i = 0; i < names.size(); ++i)
+      if (std::find(known.begin(), known.end(), names[i]) == known.end())
+        problem(item_place(query_node(query), option, static_cast<int32_t>(i), -1),
+                std::string(option) + ": no sink is named " + quoted(names[i]) +
+                    suggestion(names[i], known));
+  }
+
+  void check_zone(const QueryConfig& query) {
+    const WindowShape& window = query.spec.window;
+    if (window.kind != WindowKind::kCalendar || window.zone.empty()) return;
+    if (Zone::load(window.zone).ok()) return;
+    const std::string near = nearest_zone(window.zone);
+    problem(item_place(query_node(query), "window.zone", -1, -1),
+            "zone: the system's database has no zone " + quoted(window.zone) +
+                (near.empty() ? " (IANA names, as America/New_York; package tzdata)"
+                              : "; did you mean '" + near + "'?"));
+  }
+
   void check_queries() {
     std::vector<std::string_view> known;
     for (const SinkConfig& sink : out_.config.sinks) known.push_back(sink.name);
+    std::vector<std::string_view> of_results = known;  // those that no query keeps for late rows
+    for (const QueryConfig& query : out_.config.queries)
+      for (const std::string& name : query.spec.late_sinks) std::erase(of_results, name);
     for (QueryConfig& query : out_.config.queries) {
-      for (size_t i = 0; i < query.spec.sinks.size(); ++i)
-        if (const std::string& name = query.spec.sinks[i];
-            std::find(known.begin(), known.end(), name) == known.end())
-          problem(item_place(query_node(query), "sinks", static_cast<int32_t>(i), -1),
-                  "sinks: no sink is named " + quoted(name) + suggestion(name, known));
-      if (query.spec.sinks.empty()) query.spec.sinks.assign(known.begin(), known.end());
+      check_sink_names(query, "sinks", query.spec.sinks, known);
+      check_sink_names(query, "late_sinks", query.spec.late_sinks, known);
+      if (!query.spec.sinks.empty()) continue;
+      query.spec.sinks.assign(of_results.begin(), of_results.end());
+      if (of_results.empty())
+        problem(query.place, "query " + quoted(query.spec.name) +
+                                 " has no sink for its results: every sink is named in some "
+                                 "late_sinks. One may take both: name it in `sinks` as well");
     }
+    for (const QueryConfig& query : out_.config.queries) check_zone(query);
     std::vector<uint32_t> lanes;
     for (const SourceConfig& source : out_.config.sources) lanes.push_back(likely_lanes(source));
     std::vector<QueryProblem> found;
@@ -505,79 +539,6 @@ Loaded load_config_file(const std::string& path, std::span<const int> cpus) {
     return failed;
   }
   return load_config(text, path, cpus);
-}
-
-std::vector<QuerySource> query_sources(const Config& config, std::span<const uint32_t> lanes) {
-  std::vector<QuerySource> sources;
-  uint16_t lane = 0;
-  for (size_t i = 0; i < config.sources.size(); ++i) {
-    const SourceConfig& from = config.sources[i];
-    QuerySource to;
-    to.name = from.name;
-    to.schema = schema(from.format);
-    to.partition = from.partition;
-    for (uint32_t n = 0; n < lanes[i]; ++n) to.lanes.push_back(LaneId{lane++});
-    to.bound = from.out_of_orderness;
-    to.max_ahead = from.max_ahead;
-    to.max_behind = from.max_behind;
-    to.max_drift = from.max_drift;
-    sources.push_back(std::move(to));
-  }
-  return sources;
-}
-
-std::vector<QuerySpec> query_specs(const Config& config) {
-  std::vector<QuerySpec> specs;
-  for (const QueryConfig& query : config.queries) specs.push_back(query.spec);
-  return specs;
-}
-
-HashSeed hash_seed(const Config& config) {
-  if (config.system.hash_seed == 0) return {};
-  Rng rng(config.system.hash_seed);
-  const uint64_t multiplier = rng.next() | 1;
-  return {multiplier, rng.next()};
-}
-
-std::string embedded_default(std::string_view capture_path) {
-  std::string path;
-  for (const char c : capture_path) {
-    if (c == '"' || c == '\\') path += '\\';
-    path += c;
-  }
-  return R"(# What runs without a configuration: three questions to one capture.
-[source.capture]
-type = "file"
-path = ")" +
-         path + R"("
-reader = "auto"
-
-[query.per_second]
-source = "capture"
-key = "protocol"
-aggregates = ["count as packets", "sum(wire_length) as bytes"]
-window = { type = "tumbling", size = "1 s" }
-max_keys = 256
-
-[query.busy_networks]
-source = "capture"
-where = "src present"
-key = "src/24"
-aggregates = ["count as packets", "sum(wire_length) as bytes"]
-window = { type = "sliding", size = "10 s", slide = "1 s" }
-max_keys = 4096
-
-[query.conversations]
-source = "capture"
-where = "flow present"
-key = "flow"
-aggregates = ["count as packets", "sum(wire_length) as bytes", "max(wire_length) as largest"]
-window = { type = "session", gap = "2 s" }
-max_keys = 16384
-
-[sink.terminal]
-type = "terminal"
-)";
 }
 
 }  // namespace tidewire

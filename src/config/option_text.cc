@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "config/options.h"
+#include "config/peer_words.h"
 #include "query/nearest.h"
 
 namespace tidewire {
@@ -169,7 +170,9 @@ bool read_option(const Option& option, std::string_view text, OptionValue& out,
       for (std::string_view rest = option.choices; !rest.empty(); rest = after_word(rest))
         words.push_back(first_word(rest));
       if (std::find(words.begin(), words.end(), text) == words.end()) {
-        problem = "cannot be '" + std::string(text) + "'" + suggestion(text, words);
+        const std::string_view peer = peer_value(option.section, option.key, text);
+        problem = "cannot be '" + std::string(text) + "'" +
+                  (peer.empty() ? suggestion(text, words) : ": " + std::string(peer));
         return false;
       }
       out.text = text;

@@ -36,7 +36,7 @@ Value lower_shape(const Output& output) {
     case OutputOp::kSum:
       return {0, FieldType::kInteger, output.decimals};
     case OutputOp::kAverage:
-      return {0, FieldType::kInteger, static_cast<uint8_t>(output.decimals + kAverageDecimals)};
+      return {0, FieldType::kInteger, shown_decimals(output)};
     case OutputOp::kMin:
     case OutputOp::kMax:
     case OutputOp::kFirst:

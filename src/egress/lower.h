@@ -13,8 +13,6 @@
 
 namespace tidewire {
 
-inline constexpr uint32_t kAverageDecimals = 6;  // beyond the field's own
-
 struct Value {
   int128 number = 0;
   // How it reads: kInteger with these decimals, else one word of that type.

@@ -5,6 +5,7 @@
 #include <absl/status/statusor.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -32,5 +33,9 @@ class Zone {
   };
   std::vector<Rule> rules_;  // by `from`; the first has none before it
 };
+
+// The name of the system's database that is nearest to a mistyped one, also by its city alone;
+// empty: none is near. Reads folders.
+std::string nearest_zone(std::string_view written);
 
 }  // namespace tidewire

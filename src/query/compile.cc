@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "query/expression.h"
 #include "query/field_text.h"
+#include "query/having.h"
 #include "query/items.h"
 #include "query/nearest.h"
 
@@ -16,15 +17,14 @@ namespace tidewire {
 namespace {
 
 constexpr uint64_t kKeysPerShard = 512;  // at most, on average: core.md section 4
-constexpr uint64_t kPanesPerWindowMax = 10'000;
-constexpr uint64_t kDefaultPanes = 64;  // for the bounds that are "never"
-constexpr uint32_t kRowsLog2Max = 40;   // rows of one cell; with 23 bits a sum stays below 2^63
+constexpr uint32_t kRowsLog2Max = 40;    // rows of one cell; with 23 bits a sum stays below 2^63
 
 struct Asked {  // a spec, its names found
   const QuerySource* source = nullptr;
   std::optional<Condition> where;
   std::vector<KeyItem> key;
   std::vector<AggregateItem> aggregates;
+  int gap_field = -1;
 };
 
 class Compiler {
@@ -44,7 +44,9 @@ class Compiler {
       if (const Asked& a = asked[query_]; a.source != nullptr) {
         const auto at = static_cast<size_t>(a.source - sources_.data());
         plan = make_plan(specs_[query_], a, out.columns[at]);
-        panes = size_panes(specs_[query_], *a.source, plan);
+        std::optional<WindowProblem> wrong;
+        panes = size_panes(specs_[query_], *a.source, plan, wrong);
+        if (wrong) problem(wrong->option, wrong->text);
       }
       out.plans.push_back(std::move(plan));
       out.panes.push_back(panes);
@@ -57,12 +59,16 @@ class Compiler {
     problems_.push_back({query_, std::move(option), item, column, std::move(text)});
   }
 
+  void report(const std::vector<WindowProblem>& found) {
+    for (const WindowProblem& p : found) problem(p.option, p.text);
+  }
+
   // ---- names
   Asked resolve(const QuerySpec& spec) {
     Asked asked;
     const auto found = std::find_if(sources_.begin(), sources_.end(),
                                     [&](const QuerySource& s) { return s.name == spec.source; });
-    check_window(spec.window);
+    report(check_window(spec));
     if (found == sources_.end()) {
       std::vector<std::string_view> names;
       for (const QuerySource& source : sources_) names.push_back(source.name);
@@ -80,7 +86,30 @@ class Compiler {
     }
     resolve_key(spec, schema, asked);
     resolve_aggregates(spec, schema, asked);
+    resolve_gap(spec, schema, asked);
     return asked;
+  }
+
+  void resolve_gap(const QuerySpec& spec, const Schema& schema, Asked& asked) {
+    if (spec.window.kind != WindowKind::kSession || spec.gap_field.empty()) return;
+    const int found = schema.find(spec.gap_field);
+    if (found < 0) {
+      std::vector<std::string_view> numbers;
+      for (const Field& field : schema.fields)
+        if (is_whole_number(field)) numbers.push_back(field.name);
+      return problem("window.gap_field", "format '" + std::string(schema.format) +
+                                             "' has no field '" + spec.gap_field + "'" +
+                                             suggestion(spec.gap_field, numbers));
+    }
+    const Field& field = schema.fields[static_cast<size_t>(found)];
+    if (!is_whole_number(field))
+      return problem("window.gap_field",
+                     "'" + spec.gap_field + "' is no whole number, so it counts no gap_unit");
+    check_presence(field, static_cast<uint32_t>(found), asked, "window.gap_field", -1);
+    asked.gap_field = found;
+  }
+  static bool is_whole_number(const Field& field) {
+    return field.type == FieldType::kInteger && field.decimals == 0;
   }
 
   void resolve_key(const QuerySpec& spec, const Schema& schema, Asked& asked) {
@@ -126,50 +155,20 @@ class Compiler {
                 at);
       names.push_back(item->name);
       if (item->op != OutputOp::kCount)
-        check_presence(schema.fields[item->field], *item, asked, at);
+        check_presence(schema.fields[item->field], item->field, asked, "aggregates", at);
       asked.aggregates.push_back(*item);
     }
   }
 
   // A cell cannot skip a row: kAbsent would be summed as -1.
-  void check_presence(const Field& field, const AggregateItem& item, const Asked& asked,
+  void check_presence(const Field& field, uint32_t index, const Asked& asked, std::string option,
                       int32_t at) {
-    if (!field.may_be_absent || (asked.where && implies_present(*asked.where, item.field))) return;
+    if (!field.may_be_absent || (asked.where && implies_present(*asked.where, index))) return;
     const std::string name(field.name);
-    problem("aggregates",
+    problem(std::move(option),
             "'" + name + "' may be absent from an event, and then has no value; add '" + name +
                 " present' to `where` (with 'and')",
             at);
-  }
-
-  // ---- windows
-  void check_window(const WindowShape& w) {
-    if (w.kind == WindowKind::kSession) {
-      if (w.gap.ns <= 0) problem("window.gap", "a session's gap must be above zero");
-      return;
-    }
-    if (w.size.ns <= 0) return problem("window.size", "a window's size must be above zero");
-    if (w.slide.ns <= 0) return problem("window.slide", "a window's slide must be above zero");
-    if (w.kind == WindowKind::kTumbling && w.slide != w.size)
-      problem("window.slide", "a tumbling window slides by its size; choose type = \"sliding\"");
-    if (w.offset.ns <= -w.slide.ns || w.offset.ns >= w.slide.ns)
-      problem("window.offset",
-              "the offset " + format_duration(w.offset) + " must be nearer to zero than " +
-                  (w.kind == WindowKind::kTumbling ? "the size " : "the slide ") +
-                  format_duration(w.slide) + ": windows repeat, so a smaller one means the same");
-    const Duration pane = pane_of(w);
-    const int64_t panes = w.size.ns / pane.ns;
-    if (static_cast<uint64_t>(panes) > kPanesPerWindowMax)
-      problem("window.slide", "size " + format_duration(w.size) + " and slide " +
-                                  format_duration(w.slide) + " have only " + format_duration(pane) +
-                                  " in common, so a window would be put together from " +
-                                  std::to_string(panes) + " panes; " +
-                                  std::to_string(kPanesPerWindowMax) +
-                                  " is the limit: choose a slide that divides the size");
-  }
-
-  static Duration pane_of(const WindowShape& w) {
-    return w.kind == WindowKind::kTumbling ? w.size : Duration{std::gcd(w.size.ns, w.slide.ns)};
   }
 
   // ---- columns
@@ -186,6 +185,7 @@ class Compiler {
       for (const KeyItem& item : asked[q].key) used[item.field] = true;
       for (const AggregateItem& item : asked[q].aggregates)
         if (item.op != OutputOp::kCount) used[item.field] = true;
+      if (asked[q].gap_field >= 0) used[static_cast<size_t>(asked[q].gap_field)] = true;
     }
     if (const int partition = schema.find(source.partition); partition >= 0)
       used[static_cast<size_t>(partition)] = true;
@@ -223,13 +223,27 @@ class Compiler {
     for (const KeyItem& item : asked.key) add_key(item, schema, columns, plan);
     plan.key_words = static_cast<uint32_t>(plan.key.size() == 3 ? 4 : plan.key.size());
     add_aggregates(asked, schema, columns, plan);
+    add_gap(spec, asked, schema, columns, plan);
+    if (plan.values.size() > kValueMax)
+      problem("aggregates", "they read " + std::to_string(plan.values.size()) +
+                                " different fields" +
+                                (asked.gap_field >= 0 ? " with the gap" : "") + "; " +
+                                std::to_string(kValueMax) + " is the limit");
     choose_placement(spec, asked, plan);
+    report(check_lane_order(spec, *asked.source, plan.placement == Placement::kLocal));
+    // With an aggregate amiss its name would be amiss here as well.
+    if (asked.aggregates.size() == spec.aggregates.size()) shape(spec, plan);
+    plan.late_rows = !spec.late_sinks.empty();
     // One group needs one key; its other sizes are what they are.
     plan.max_keys = asked.key.empty() ? 1 : spec.max_keys;
     plan.shards =
         static_cast<uint32_t>(std::bit_ceil((plan.max_keys + kKeysPerShard - 1) / kKeysPerShard));
     plan.max_sessions = spec.window.kind == WindowKind::kSession ? spec.max_sessions : 0;
     plan.max_deferred = spec.max_deferred;
+    // What late rows have changed behind a window's end, or behind a step that had left.
+    const WindowShape& w = spec.window;
+    if (w.lateness.ns > 0 || w.early.ns > 0 || w.early_rows > 0)
+      plan.max_changes = spec.max_changes;
     return plan;
   }
 
@@ -287,7 +301,7 @@ class Compiler {
       const Field& field = schema.fields[item.field];
       output.type = field.type;
       output.decimals = field.decimals;
-      const uint8_t value = value_of(columns.column[item.field], plan);
+      const uint8_t value = value_of(field, columns.column[item.field], plan);
       if (plan.cell == CellKind::kStats) {
         output.word = stats_word(item.op);
       } else {
@@ -298,19 +312,55 @@ class Compiler {
       plan.outputs.push_back(std::move(output));
     }
     plan.cell_words = (words + 3u) / 4 * 4;
-    if (plan.values.size() > kValueMax)
-      problem("aggregates", "they read " + std::to_string(plan.values.size()) +
-                                " different fields; " + std::to_string(kValueMax) +
-                                " is the limit");
   }
 
-  static uint8_t value_of(uint8_t column, Plan& plan) {
+  static uint8_t value_of(const Field& field, uint8_t column, Plan& plan) {
     const auto found = std::find(plan.values.begin(), plan.values.end(), column);
     if (found == plan.values.end()) {
+      const auto index = static_cast<uint8_t>(plan.values.size());
       plan.values.push_back(column);
-      return static_cast<uint8_t>(plan.values.size() - 1);
+      KeyField shown;
+      shown.name = field.name;
+      shown.type = field.type;
+      shown.first_word = index;
+      shown.decimals = field.decimals;
+      shown.may_be_absent = field.may_be_absent;
+      plan.value_fields.push_back(std::move(shown));
+      return index;
     }
     return static_cast<uint8_t>(found - plan.values.begin());
+  }
+
+  void add_gap(const QuerySpec& spec, const Asked& asked, const Schema& schema,
+               const ColumnMap& columns, Plan& plan) {
+    if (asked.gap_field < 0) return;
+    const auto field = static_cast<size_t>(asked.gap_field);
+    plan.gap_value = value_of(schema.fields[field], columns.column[field], plan);
+    plan.gap_unit = spec.gap_unit;
+  }
+
+  // ---- what egress makes of results
+  void shape(const QuerySpec& spec, Plan& plan) {
+    ExpressionError error;
+    if (!spec.having.empty() &&
+        !compile_having(spec.having, plan.outputs, plan.key_fields, plan.shaping.having, error))
+      problem("having", error.text, -1, static_cast<int32_t>(error.at));
+    plan.shaping.fill = spec.fill;
+    plan.shaping.fill_windows = spec.fill == EmptyFill::kNone ? 0 : spec.fill_windows;
+    plan.shaping.top = spec.top;
+    plan.shaping.top_least = spec.top_least;
+    if (spec.top == 0 || spec.top_by.empty()) return;
+    std::vector<std::string_view> names;
+    for (const Output& output : plan.outputs) names.push_back(output.name);
+    const auto found = std::find(names.begin(), names.end(), spec.top_by);
+    if (found == names.end())
+      return problem("top_by", "the query has no result '" + spec.top_by + "'" +
+                                   suggestion(spec.top_by, names));
+    plan.shaping.top_output = static_cast<uint16_t>(found - names.begin());
+    const Output& by = plan.outputs[plan.shaping.top_output];
+    if (by.op != OutputOp::kCount && by.type != FieldType::kInteger && by.type != FieldType::kTime)
+      problem("top_by",
+              "'" + spec.top_by + "' is neither a number nor a time, so it ranks nothing");
   }
 
   // The Stats cell: {count, sum, min, max}.
@@ -370,61 +420,6 @@ class Compiler {
           "placement",
           "\"local\" would give one result a worker: without a key no lane determines it, and '" +
               asked.source->name + "' has several lanes; leave it at \"auto\"");
-  }
-
-  // ---- panes: core.md section 5
-  // A chunk a shard, with a pointer to it, and the cell of __overflow__. Keys fall on shards by
-  // hash: room for the mean, five standard deviations, and a constant for small ones
-  // (window/dictionary.h).
-  static uint64_t pane_bytes(const Plan& plan) {
-    const uint64_t mean = (plan.max_keys + plan.shards - 1) / plan.shards;
-    uint64_t sigma = 1;
-    while (sigma * sigma < mean) ++sigma;
-    const uint64_t keys = plan.shards == 1 ? mean : mean + 5 * sigma + 16;
-    const uint64_t cell_bytes = plan.cell_words * 8;
-    return plan.shards * ((keys + 1) / 2 * 2 * cell_bytes + 8) + cell_bytes;
-  }
-
-  PaneSum size_panes(const QuerySpec& spec, const QuerySource& source, Plan& plan) {
-    PaneSum sum;
-    const WindowShape& w = spec.window;
-    if (w.kind == WindowKind::kSession || w.size.ns <= 0 || w.slide.ns <= 0) return sum;
-    sum.pane = pane_of(w);
-    const auto window_panes = static_cast<uint64_t>(w.size.ns / sum.pane.ns);
-    if (window_panes > kPanesPerWindowMax) return sum;  // check_window has said so
-    int128 span = w.size.ns;
-    const auto add = [&](Duration term, bool applies) {
-      if (!applies) return;
-      if (term.ns == INT64_MAX)
-        sum.unbounded = true;
-      else
-        span += term.ns;
-    };
-    add(source.bound, true);
-    add(source.max_ahead, true);
-    add(source.max_behind, !source.partition.empty());
-    add(source.max_drift, source.lanes.size() > 1);
-    // One more for the open pane, one for the pane that is being fired and read out meanwhile.
-    const int128 panes = (span + sum.pane.ns - 1) / sum.pane.ns + 2;
-    sum.worst = static_cast<uint64_t>(std::min<int128>(panes, int128{1} << 32));
-    const uint64_t wanted = spec.max_panes > 0 ? spec.max_panes
-                            : sum.unbounded    ? sum.worst + kDefaultPanes
-                                               : sum.worst;
-    sum.bytes_a_pane = pane_bytes(plan);
-    const uint64_t least = window_panes + 2;  // one window and what comes next
-    plan.max_panes = std::min(wanted, spec.memory / sum.bytes_a_pane);
-    plan.batch_panes = kBatchMax;
-    sum.limited_by_memory = plan.max_panes < wanted;
-    if (plan.max_panes >= least) return sum;
-    const std::string needs = "one window needs " + std::to_string(least) + " panes";
-    if (spec.max_panes > 0 && spec.max_panes < least)
-      problem("max_panes", needs + ", not " + std::to_string(spec.max_panes));
-    else
-      problem("memory", needs + " of " + format_size(sum.bytes_a_pane) + ", " +
-                            format_size(least * sum.bytes_a_pane) + " in all; granted are " +
-                            std::to_string(plan.max_panes) +
-                            ": allow more memory, or fewer keys (max_keys)");
-    return sum;
   }
 
   std::span<const QuerySpec> specs_;

@@ -142,15 +142,17 @@ class Parser {
 
   Condition parse_test() {
     const Token name = token_;
-    if (name.kind != Token::Kind::kWord) {
-      fail(name.at, "expected a field, found " + found());
+    const bool results = schema_.format.empty();  // of query/having.h; they need not be words
+    if (name.kind != Token::Kind::kWord && !(results && name.kind == Token::Kind::kQuoted)) {
+      fail(name.at, (results ? "expected a result, found " : "expected a field, found ") + found());
       return {};
     }
     const int found_at = schema_.find(name.text);
     if (found_at < 0) {
       std::vector<std::string_view> names;
       for (const Field& field : schema_.fields) names.push_back(field.name);
-      fail(name.at, "format '" + std::string(schema_.format) + "' has no field '" +
+      fail(name.at, (results ? "the query has no result '"
+                             : "format '" + std::string(schema_.format) + "' has no field '") +
                         std::string(name.text) + "'" + suggestion(name.text, names));
       return {};
     }

@@ -57,6 +57,7 @@ inline constexpr size_t kExpressionMax = 4096;         // characters
 inline constexpr size_t kPredicateStepsMax = 256;      // of one query
 inline constexpr uint32_t kExpressionNestingMax = 32;  // parentheses and nots inside each other
 
+// A schema without a format is that of a query's results (query/having.h): names may be quoted.
 std::optional<Condition> parse_where(std::string_view text, const Schema& schema,
                                      ExpressionError& error);
 

@@ -47,6 +47,8 @@ struct WindowShape {
   // the end (Flink's), or gathered at end + k * gather and at end + lateness.
   Duration lateness{}, gather{};
   Accumulation accumulation = Accumulation::kAccumulating;
+  // What open windows hold, every so much of the clock and marked provisional; 0: never.
+  Duration provisional{};
 
   bool is_aligned() const {
     return kind == WindowKind::kTumbling || kind == WindowKind::kSliding ||
@@ -117,11 +119,28 @@ enum class Placement : uint8_t {
   kExchange
 };  // kLocal: the lane determines the key; nothing crosses
 
+inline constexpr uint8_t kAverageDecimals = 6;  // beyond the field's own
+// Of the number that a result shows.
+constexpr uint8_t shown_decimals(const Output& output) {
+  switch (output.op) {
+    case OutputOp::kAverage:
+      return static_cast<uint8_t>(output.decimals + kAverageDecimals);
+    case OutputOp::kCount:
+    case OutputOp::kSum:
+    case OutputOp::kMin:
+    case OutputOp::kMax:
+    case OutputOp::kFirst:
+    case OutputOp::kLast:
+      break;
+  }
+  return output.decimals;
+}
+
 // ---- what egress makes of results before they leave
 enum class EmptyFill : uint8_t { kNone, kZero, kCarry };
 struct HavingStep {  // postfix, over the outputs of one result
   enum class Op : uint8_t { kRange, kAnd, kOr, kNot } op = Op::kRange;
-  uint16_t output = 0;       // kRange: low <= value <= high, at the output's decimals
+  uint16_t output = 0;       // kRange: low <= value <= high, at its shown_decimals
   int128 low = 0, high = 0;  // a value that is absent is in no range
 };
 struct Shaping {

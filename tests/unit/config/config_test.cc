@@ -241,6 +241,122 @@ TEST(Config, CoresWithoutWorkersCountThem) {
   EXPECT_EQ(load(kMinimal + "[runtime]\ncores = [1, 2, 3]\n").runtime.workers, 3u);
 }
 
+// ---- windows: every option ends in its field
+
+QuerySpec spec(const std::string& window, const std::string& query = "") {
+  const Config config = load(kSource + "[query.q]\nsource = \"lan\"\naggregates = \"count\"\n" +
+                             query + "[query.q.window]\n" + window);
+  return config.queries.empty() ? QuerySpec{} : config.queries[0].spec;
+}
+
+TEST(WindowOptions, OfAlignedWindows) {
+  const WindowShape w = spec(R"(type = "tumbling"
+size = "10 s"
+offset = "-3 s"
+allowed_lateness = "1 m"
+update_every = "5 s"
+early_every = "2 s"
+early_every_rows = 9
+provisional_every = "250 ms"
+accumulation = "retracting"
+)")
+                            .window;
+  EXPECT_EQ(w.kind, WindowKind::kTumbling);
+  EXPECT_EQ(w.size.ns, 10 * kSecond);
+  EXPECT_EQ(w.slide.ns, 10 * kSecond);
+  EXPECT_EQ(w.offset.ns, -3 * kSecond);
+  EXPECT_EQ(w.lateness.ns, 60 * kSecond);
+  EXPECT_EQ(w.gather.ns, 5 * kSecond);
+  EXPECT_EQ(w.early.ns, 2 * kSecond);
+  EXPECT_EQ(w.early_rows, 9u);
+  EXPECT_EQ(w.provisional.ns, 250 * kMillisecond);
+  EXPECT_EQ(w.accumulation, Accumulation::kRetracting);
+  const WindowShape never = spec(
+                                "type = \"tumbling\"\nsize = \"1 s\"\nupdate_every = \"never\"\n"
+                                "early_every = \"never\"\nprovisional_every = \"never\"\n")
+                                .window;
+  EXPECT_EQ(never.gather.ns, 0);
+  EXPECT_EQ(never.early.ns, 0);
+  EXPECT_EQ(never.provisional.ns, 0);
+  EXPECT_EQ(never.lateness.ns, 0);
+  EXPECT_EQ(never.accumulation, Accumulation::kAccumulating);
+}
+
+TEST(WindowOptions, OfTheOtherKinds) {
+  WindowShape w = spec("type = \"cumulate\"\nsize = \"1 h\"\nstep = \"15 m\"\n").window;
+  EXPECT_EQ(w.kind, WindowKind::kCumulate);
+  EXPECT_EQ(w.slide.ns, 3600 * kSecond);
+  EXPECT_EQ(w.early.ns, 900 * kSecond);
+  w = spec("type = \"calendar\"\nunit = \"week\"\nzone = \"America/New_York\"\n").window;
+  EXPECT_EQ(w.kind, WindowKind::kCalendar);
+  EXPECT_EQ(w.unit, CalendarUnit::kWeek);
+  EXPECT_EQ(w.zone, "America/New_York");
+  EXPECT_EQ(spec("type = \"calendar\"\nunit = \"hour\"\n").window.zone, "UTC");
+  EXPECT_EQ(spec("type = \"calendar\"\nunit = \"month\"\n").window.unit, CalendarUnit::kMonth);
+  w = spec("type = \"count\"\nrows = 100\n").window;
+  EXPECT_EQ(w.kind, WindowKind::kCount);
+  EXPECT_EQ(w.rows, 100u);
+  EXPECT_EQ(w.row_slide, 100u);
+  w = spec("type = \"count\"\nslide_rows = 10\nrows = 100\n").window;
+  EXPECT_EQ(w.rows, 100u);
+  EXPECT_EQ(w.row_slide, 10u);
+  w = spec("type = \"global\"\nearly_every_rows = 50\naccumulation = \"discarding\"\n").window;
+  EXPECT_EQ(w.kind, WindowKind::kGlobal);
+  EXPECT_EQ(w.early_rows, 50u);
+  EXPECT_EQ(w.accumulation, Accumulation::kDiscarding);
+  const QuerySpec session = spec(
+      "type = \"session\"\ngap_field = \"wire_length\"\ngap_unit = \"1 ms\"\n"
+      "max_duration = \"1 h\"\nallowed_lateness = \"3 s\"\n");
+  EXPECT_EQ(session.window.kind, WindowKind::kSession);
+  EXPECT_EQ(session.window.gap.ns, 0);
+  EXPECT_EQ(session.gap_field, "wire_length");
+  EXPECT_EQ(session.gap_unit.ns, kMillisecond);
+  EXPECT_EQ(session.window.max_duration.ns, 3600 * kSecond);
+  EXPECT_EQ(session.window.lateness.ns, 3 * kSecond);
+}
+
+TEST(WindowOptions, OfWhatLeaves) {
+  const std::string window = "type = \"tumbling\"\nsize = \"1 s\"\n";
+  const QuerySpec s = spec(window,
+                           "having = \"count > 3\"\nfill = \"carry\"\nfill_windows = 9\n"
+                           "top = 5\ntop_by = \"count\"\ntop_order = \"least\"\n"
+                           "max_changes = 321\n");
+  EXPECT_EQ(s.having, "count > 3");
+  EXPECT_EQ(s.fill, EmptyFill::kCarry);
+  EXPECT_EQ(s.fill_windows, 9u);
+  EXPECT_EQ(s.top, 5u);
+  EXPECT_EQ(s.top_by, "count");
+  EXPECT_TRUE(s.top_least);
+  EXPECT_EQ(s.max_changes, 321u);
+  const QuerySpec plain = spec(window);
+  EXPECT_EQ(plain.fill, EmptyFill::kNone);
+  EXPECT_EQ(plain.fill_windows, QuerySpec{}.fill_windows);
+  EXPECT_EQ(plain.top, 0u);
+  EXPECT_FALSE(plain.top_least);
+  EXPECT_EQ(plain.max_changes, QuerySpec{}.max_changes);
+  EXPECT_EQ(spec(window, "fill = \"zero\"\n").fill, EmptyFill::kZero);
+}
+
+TEST(WindowOptions, SinksOfLateEventsGetNoResultsUnlessTheyAreNamed) {
+  const std::string sinks = "[sink.a]\ntype = \"terminal\"\n[sink.b]\ntype = \"stdout\"\n";
+  const auto with = [&](const std::string& lines) {
+    return kSource + "[query.q]\nsource = \"lan\"\naggregates = \"count\"\n" + lines +
+           "window = { type = \"tumbling\", size = \"1 s\" }\n" + sinks;
+  };
+  using Names = std::vector<std::string>;
+  QuerySpec s = load(with("late_sinks = \"b\"\n")).queries.at(0).spec;
+  EXPECT_EQ(s.sinks, Names{"a"});
+  EXPECT_EQ(s.late_sinks, Names{"b"});
+  s = load(with("sinks = [\"a\", \"b\"]\nlate_sinks = [\"b\", \"a\"]\n")).queries.at(0).spec;
+  EXPECT_EQ(s.sinks, (Names{"a", "b"}));
+  EXPECT_EQ(s.late_sinks, (Names{"b", "a"}));
+  EXPECT_EQ(problems(with("late_sinks = [\"a\", \"b\"]\n")),
+            "4:8: query 'q' has no sink for its results: every sink is named in some late_sinks. "
+            "One may take both: name it in `sinks` as well\n");
+  EXPECT_EQ(problems(with("late_sinks = [\"b\", \"terminal\"]\n")),
+            "7:20: late_sinks: no sink is named 'terminal'; valid are: a, b\n");
+}
+
 // ---- refusals: place, cause, and what would be right
 
 TEST(Refusals, UnknownNames) {
@@ -323,17 +439,109 @@ TEST(Refusals, MissingAndMisplaced) {
             "4:8: query 'q' has no window: add a section [query.q.window]\n");
   EXPECT_EQ(problems(kSource + "[query.q]\nsource = \"lan\"\naggregates = \"count\"\n"
                                "window = { type = \"session\", size = \"1 s\" }\n"),
-            "7:1: [query.q.window] lacks 'gap', a duration in quotes, such as \"250 ms\"\n"
+            "7:1: gap: a session needs a gap above zero, or gap_field and gap_unit where events "
+            "bring their own\n"
             "7:30: 'size' has no meaning where type is \"session\"\n");
   // Of an unknown kind nothing is known, so nothing is said of what it needs.
   EXPECT_EQ(problems(kSource + "[query.q]\nsource = \"lan\"\naggregates = \"count\"\n"
-                               "window = { type = \"hopping\", size = \"1 s\" }\n"),
-            "7:19: type: cannot be 'hopping'; valid are: tumbling, sliding, session\n");
+                               "window = { type = \"round\", size = \"1 s\" }\n"),
+            "7:19: type: cannot be 'round'; valid are: tumbling, sliding, session, cumulate, "
+            "calendar, count, global\n");
   EXPECT_EQ(problems(""),
             ": there is no source: add a section [source.NAME]\n"
             ": there is no query: add a section [query.NAME]\n");
   EXPECT_EQ(problems("[source.\"a b\"]\ntype = \"file\"\npath = \"x\"\n" + kMinimal),
             "1:9: 'a b' is no name: letters, digits, '_' and '-', at most 64\n");
+}
+
+std::string window_problems(const std::string& lines) {
+  std::string all = problems(kSource + "[query.q]\nsource = \"lan\"\naggregates = \"count\"\n" +
+                             "[query.q.window]\n" + lines);
+  return all;
+}
+
+TEST(Refusals, ZonesThatTheDatabaseLacks) {
+  const auto zone = [](const std::string& name) {
+    return window_problems("type = \"calendar\"\nunit = \"day\"\nzone = \"" + name + "\"\n");
+  };
+  EXPECT_EQ(zone("Europe/Vienna"), "");
+  EXPECT_EQ(zone("America/New_Yrok"),
+            "10:8: zone: the system's database has no zone 'America/New_Yrok'; did you mean "
+            "'America/New_York'?\n");
+  EXPECT_EQ(zone("New York"),
+            "10:8: zone: the system's database has no zone 'New York'; did you mean "
+            "'America/New_York'?\n");
+  EXPECT_EQ(zone("the moon's far side"),
+            "10:8: zone: the system's database has no zone 'the moon's far side' (IANA names, as "
+            "America/New_York; package tzdata)\n");
+}
+
+// What others have and we do not, with the reason or the word for it.
+TEST(Refusals, WordsOfOtherStreamProcessors) {
+  const std::string tumbling = "type = \"tumbling\"\nsize = \"1 s\"\n";
+  const auto option = [&](const std::string& name) {
+    return window_problems(tumbling + name + " = 1\n");
+  };
+  EXPECT_EQ(option("evictor"),
+            "10:1: [query.q.window] has no option 'evictor': there are no evictors: every event of "
+            "a window would have to be kept. Select events with `where`, or take the last n of a "
+            "key with type = \"count\"\n");
+  EXPECT_EQ(option("delta_trigger"),
+            "10:1: [query.q.window] has no option 'delta_trigger': there are no delta triggers: "
+            "when they fire depends on the order in which events come. Test the results with "
+            "`having`, or choose type = \"count\" or \"session\"\n");
+  EXPECT_EQ(option("continuous_trigger"),
+            "10:1: [query.q.window] has no option 'continuous_trigger': there is no continuous "
+            "trigger: its early results hold events beyond the point at which they leave. "
+            "early_every gives results of the events before each step\n");
+  EXPECT_EQ(option("stagger"),
+            "10:1: [query.q.window] has no option 'stagger': windows are not staggered: results of "
+            "one time belong together. A close is worked out in slices anyway "
+            "(runtime.results_per_turn), so receiving goes on\n");
+  EXPECT_EQ(window_problems("type = \"processing_time\"\nsize = \"1 s\"\n"),
+            "8:8: type: cannot be 'processing_time': there are no windows of processing time: "
+            "their results would depend on when they were worked out. Choose the same window in "
+            "event time; provisional_every shows it by the clock meanwhile\n");
+  EXPECT_NE(option("trigger").find("windows fire at their end"), std::string::npos);
+  EXPECT_EQ(option("grace"),
+            "10:1: [query.q.window] has no option 'grace': say allowed_lateness\n");
+  EXPECT_EQ(window_problems("type = \"hopping\"\nsize = \"1 s\"\n"),
+            "8:8: type: cannot be 'hopping': say \"sliding\"\n");
+  EXPECT_EQ(problems(kSource + "[query.q]\nsource = \"lan\"\naggregates = \"count\"\n"
+                               "group_by = \"src\"\nallowed_lateness = \"1 s\"\n"
+                               "window = { type = \"tumbling\", size = \"1 s\" }\n"),
+            "7:1: [query.q] has no option 'group_by': say key\n"
+            "8:1: [query.q] has no option 'allowed_lateness'; it stands in [query.q.window]\n");
+}
+
+TEST(Refusals, WhatAWindowCannotHaveWithTheReason) {
+  EXPECT_EQ(window_problems("type = \"session\"\ngap = \"1 s\"\nearly_every = \"1 s\"\n"),
+            "10:1: 'early_every' has no meaning where type is \"session\": a session has no steps, "
+            "since its start moves when an earlier event joins it; provisional_every shows open "
+            "sessions by the clock\n");
+  EXPECT_EQ(
+      window_problems("type = \"count\"\nrows = 5\nallowed_lateness = \"1 s\"\n"),
+      "10:1: 'allowed_lateness' has no meaning where type is \"count\": it ends at a row, not "
+      "at a time, so that no row is late\n");
+  EXPECT_EQ(window_problems("type = \"global\"\nearly_every = \"1 s\"\n"),
+            "9:1: 'early_every' has no meaning where type is \"global\": it has no start to count "
+            "steps from; early_every_rows counts rows, and type = \"cumulate\" steps from a "
+            "start\n");
+  EXPECT_EQ(window_problems("type = \"tumbling\"\nsize = \"1 s\"\nearly_every = \"3651 d\"\n"),
+            "10:15: early_every: must be 3650 d at most, or \"never\"\n");
+  EXPECT_EQ(
+      window_problems("type = \"tumbling\"\nsize = \"1 s\"\nzone = \"UTC\"\n"),
+      "10:1: 'zone' has no meaning where type is \"tumbling\": windows of a fixed length have "
+      "an offset; type = \"calendar\" follows a zone's clock\n");
+  // What the compiler finds stands where it was written.
+  EXPECT_EQ(window_problems("type = \"cumulate\"\nsize = \"1 s\"\nstep = \"2 s\"\n"),
+            "10:8: step: the step 2 s is longer than the size 1 s, so no window would hold one\n");
+  EXPECT_EQ(problems(kSource + "partition = \"vlan\"\n[query.q]\nsource = \"lan\"\n"
+                               "aggregates = \"count\"\n"
+                               "window = { type = \"count\", rows = 5 }\n"),
+            "8:19: type: count windows take rows in the order in which they came, but 'lan' sorts "
+            "them by the watermark of their partition (vlan): give the source lateness_by = "
+            "\"lane\", or no partition\n");
 }
 
 TEST(Refusals, Cores) {

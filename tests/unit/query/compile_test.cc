@@ -285,14 +285,111 @@ TEST_F(Compile, ChecksWindows) {
   query_.window = {WindowKind::kSliding, seconds(1), {999'999'999}, {}, {}};
   EXPECT_EQ(problem(),
             "window.slide: size 1 s and slide 999999999 ns have only 1 ns in common, so a window "
-            "would be put together from 1000000000 panes; 10000 is the limit: choose a slide that "
-            "divides the size\n");
+            "would be put together from 1000000000 panes, 99182 MiB in all; 10000 panes are the "
+            "limit: choose lengths that divide each other\n");  // 2 cells of 32 B, 8, and 32
   query_.window = {.kind = WindowKind::kSession};
-  EXPECT_EQ(problem(), "window.gap: a session's gap must be above zero\n");
+  EXPECT_EQ(problem(),
+            "window.gap: a session needs a gap above zero, or gap_field and gap_unit where events "
+            "bring their own\n");
   query_.window.gap = seconds(2);
   const Plan p = plan();
   EXPECT_EQ(p.max_sessions, query_.max_sessions);
   EXPECT_EQ(p.max_panes, 0u);
+}
+
+TEST_F(Compile, TakesGapsFromAField) {
+  query_.window = {.kind = WindowKind::kSession};
+  query_.gap_field = "length";
+  query_.gap_unit = {kMillisecond};
+  query_.aggregates = {"count", "max(volume)"};
+  Compiled out = run({query_});
+  ASSERT_EQ(text(), "");
+  const Plan& p = out.plans.at(0);
+  EXPECT_EQ(p.gap_value, 1);  // behind what the aggregates read
+  EXPECT_EQ(p.gap_unit.ns, kMillisecond);
+  ASSERT_EQ(p.values.size(), 2u);
+  EXPECT_EQ(p.values[1], out.columns.at(0).column[kLength]);
+  ASSERT_EQ(p.value_fields.size(), 2u);
+  EXPECT_EQ(p.value_fields[0].name, "volume");
+  EXPECT_EQ(p.value_fields[1].name, "length");
+  EXPECT_EQ(p.value_fields[1].first_word, 1);
+  query_.aggregates = {"sum(length)"};  // read once
+  EXPECT_EQ(plan().gap_value, 0);
+  EXPECT_EQ(plan().values.size(), 1u);
+  query_.gap_field = "lenght";
+  EXPECT_EQ(problem(),
+            "window.gap_field: format 'sample' has no field 'lenght'; did you mean 'length'?\n");
+  for (const char* field : {"price", "sent", "src"}) {
+    query_.gap_field = field;
+    EXPECT_EQ(problem(), "window.gap_field: '" + query_.gap_field +
+                             "' is no whole number, so it counts no gap_unit\n");
+  }
+  query_.gap_field = "vlan";
+  EXPECT_EQ(problem(),
+            "window.gap_field: 'vlan' may be absent from an event, and then has no value; add "
+            "'vlan present' to `where` (with 'and')\n");
+  query_.where = "vlan present";
+  EXPECT_EQ(problem(), "");
+}
+
+TEST_F(Compile, ShapesWhatLeaves) {
+  query_.aggregates = {"count as packets", "avg(price)"};
+  query_.key = {"protocol"};
+  query_.having = "packets > 5";
+  query_.fill = EmptyFill::kCarry;
+  query_.fill_windows = 7;
+  query_.top = 3;
+  query_.top_by = "avg(price)";
+  query_.top_least = true;
+  const Shaping shaping = plan().shaping;
+  ASSERT_EQ(shaping.having.size(), 1u);
+  EXPECT_TRUE(shaping.having[0].low == 6);
+  EXPECT_EQ(shaping.fill, EmptyFill::kCarry);
+  EXPECT_EQ(shaping.fill_windows, 7u);
+  EXPECT_EQ(shaping.top, 3u);
+  EXPECT_EQ(shaping.top_output, 1u);
+  EXPECT_TRUE(shaping.top_least);
+  query_.fill = EmptyFill::kNone;
+  EXPECT_EQ(plan().shaping.fill_windows, 0u);
+  query_.top_by = "packet";
+  query_.having = "packets >";
+  EXPECT_EQ(problem(),
+            "having@9: expected a value of 'packets', found the end\n"
+            "top_by: the query has no result 'packet'; did you mean 'packets'?\n");
+  query_.having = {};
+  query_.aggregates = {"first(symbol)"};
+  query_.top_by = "first(symbol)";
+  EXPECT_EQ(problem(),
+            "top_by: 'first(symbol)' is neither a number nor a time, so it ranks nothing\n");
+  // An aggregate that is wrong is told once.
+  query_.aggregates = {"cuont"};
+  EXPECT_EQ(problem(), "aggregates[0]@0: there is no aggregate 'cuont'; did you mean 'count'?\n");
+}
+
+TEST_F(Compile, KeepsLateRowsAndChangesWhereThereAreAny) {
+  EXPECT_FALSE(plan().late_rows);
+  EXPECT_EQ(plan().max_changes, 0u);
+  query_.late_sinks = {"late"};
+  query_.max_changes = 77;
+  EXPECT_TRUE(plan().late_rows);
+  EXPECT_EQ(plan().max_changes, 0u);
+  query_.window.lateness = seconds(1);
+  EXPECT_EQ(plan().max_changes, 77u);
+  query_.window.lateness = {};
+  query_.window.early = {kMillisecond * 100};
+  EXPECT_EQ(plan().max_changes, 77u);
+}
+
+TEST_F(Compile, CountsRowsOnlyInALanesOrder) {
+  query_.window = {.kind = WindowKind::kCount, .rows = 10, .row_slide = 10};
+  query_.key = {"flow"};
+  EXPECT_EQ(problem(), "");
+  source_.lanes = {LaneId{0}, LaneId{1}};
+  EXPECT_EQ(problem().substr(0, 37), "placement: count windows take the row");
+  query_.placement = PlacementChoice::kLocal;
+  EXPECT_EQ(problem(), "");
+  source_.lane_order = false;
+  EXPECT_EQ(problem().substr(0, 39), "window.type: count windows take rows in");
 }
 
 TEST_F(Compile, PlacesQueries) {
