@@ -82,11 +82,13 @@ class SessionStore final : public WindowStore {
   static_assert(sizeof(Session) == 32);
   // Behind its cell, where the store is not plain.
   struct alignas(32) Kept {
-    int64_t due;       // fired: the point at which late rows are answered; kNever
-    uint32_t old;      // list in old_results
-    uint32_t since;    // early_rows: rows since the last multiple
-    uint32_t index;    // row updates and early results so far
-    bool fired, said;  // retracting: `said` is what the cell holds
+    int64_t due;     // changed: the point at which that is told; else kNever
+    uint32_t old;    // list in old_
+    uint32_t since;  // early_rows: rows since the last multiple
+    uint32_t index;  // row updates and early results so far
+    bool fired;
+    bool changed;  // since it fired, by late rows that are gathered
+    bool said;     // retracting: the cell holds what the last result said
   };
   static_assert(sizeof(Kept) == 32);
   // A key's entries in the heap, where the store is not plain. Those but the first are stale.

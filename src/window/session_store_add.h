@@ -237,7 +237,7 @@ typename SessionStore<W, Cells>::Merge SessionStore<W, Cells>::begin_another(
   into->end = end_of(rows, row);
   cells_.clear(cell(*into), 1);
   cells_.add(cell(*into), rows, row);
-  if (!plain_) kept(*into) = {kNever, 0, 0, 0, false, false};
+  if (!plain_) kept(*into) = {kNever, 0, 0, 0, false, false, false};
   ++open_;
   if (place != kNatural) move_past(*into, place);
   arm(g, *into, false);

@@ -253,7 +253,7 @@ bool SessionStore<W, Cells>::fire_session(uint32_t g, Session& session, int64_t 
     }
     state.fired = true;
     state.index = 0;
-  } else if (state.due == place) {
+  } else if (state.changed && state.due == place) {
     if (!say(g, session,
              {.place = {place},
               .index = shape_.number_of(end, place),
@@ -262,6 +262,7 @@ bool SessionStore<W, Cells>::fire_session(uint32_t g, Session& session, int64_t 
              out))
       return false;
   }
+  state.changed = false;
   state.due = kNever;
   if (shape_.leaves(end) <= place) leave(g, session);
   return true;

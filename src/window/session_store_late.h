@@ -66,7 +66,8 @@ void SessionStore<W, Cells>::move_past(Session& session, int64_t place) {
   if (plain_) return;
   Kept& state = kept(session);
   state.fired = session.end <= place;
-  state.due = state.fired && shape_.gathers() ? shape_.point_after(session.end, place) : kNever;
+  state.changed = state.fired && shape_.gathers();
+  state.due = state.changed ? shape_.point_after(session.end, place) : kNever;
 }
 
 // Results that the row itself asks for: a late one its update, one that makes a multiple of
