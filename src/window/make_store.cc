@@ -14,6 +14,8 @@ std::unique_ptr<WindowStore> make(const Plan& plan, ShardRange shards, Reserve& 
   switch (plan.window.kind) {
     case WindowKind::kTumbling:
     case WindowKind::kSliding:
+    case WindowKind::kCumulate:
+    case WindowKind::kCalendar:
       return stats ? make_pane_store_stats(plan, shards, reserve)
                    : make_pane_store_wide(plan, shards, reserve);
     case WindowKind::kSession:
@@ -23,9 +25,6 @@ std::unique_ptr<WindowStore> make(const Plan& plan, ShardRange shards, Reserve& 
     case WindowKind::kGlobal:
       return stats ? make_count_store_stats(plan, shards, reserve)
                    : make_count_store_wide(plan, shards, reserve);
-    case WindowKind::kCumulate:
-    case WindowKind::kCalendar:
-      break;
   }
   check_failed("a store for this kind of window", __FILE__, __LINE__);
 }

@@ -16,14 +16,23 @@ template <uint32_t W, class Cells>
 PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& reserve)
     : query_(plan.id),
       geometry_(plan.window),
-      width_(geometry_.width()),
+      accumulation_(plan.window.accumulation),
+      early_rows_(plan.window.early_rows),
+      cumulates_(plan.window.kind == WindowKind::kCumulate),
+      gathers_(plan.window.gather.ns > 0 && plan.window.lateness.ns > 0),
+      answers_rows_(plan.answers_rows()),
+      only_ends_(!geometry_.has_steps() && geometry_.lateness() == 0 && early_rows_ == 0),
       cells_(plan),
       keys_(plan, range, reserve),
       deferred_(plan, reserve),
+      changes_(plan, cells_.words(), keys_, reserve),
+      gathered_(plan, reserve),
       row_words_(1 + W + cells_.words()),
       values_(static_cast<uint32_t>(plan.values.size())),
       late_rows_(plan.late_rows),
       batch_panes_(plan.batch_panes) {
+  // Both at once would need to know which rows a step has shown.
+  CHECK(early_rows_ == 0 || !geometry_.has_steps());
   CHECK(plan.max_panes > 0 && plan.max_panes < (uint64_t{1} << 31));
   const size_t panes = plan.max_panes + plan.batch_panes;
   const size_t chunks = plan.max_panes * keys_.shards() + plan.batch_panes;
@@ -34,6 +43,9 @@ PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& rese
   part_ = reserve.take<const int64_t*>(panes, "panes");
   free_chunks_ = reserve.take<int64_t*>(chunks, "panes");
   sum_ = reserve.take<int64_t>(chunk_words, "panes");
+  if (accumulation_ == Accumulation::kRetracting)
+    old_sum_ = reserve.take<int64_t>(chunk_words, "panes");
+  cell_sum_ = reserve.take<int64_t>(cells_.words(), "panes");
   const auto tables = reserve.take<int64_t*>(panes * keys_.shards(), "panes");
   const auto overflow = reserve.take<int64_t>((panes + 1) * cells_.words(), "panes");
   const auto memory = reserve.take<int64_t>(chunks * chunk_words, "panes");
@@ -49,7 +61,7 @@ PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& rese
   }
   if (!overflow.empty()) trash_ = &overflow[panes * cells_.words()];
   none_.start = INT64_MAX;  // holds no row: no time is that late, no stamp that early
-  none_.natural_until = none_.last_end = INT64_MIN;
+  none_.end = none_.natural_until = none_.last_end = INT64_MIN;
 }
 
 template <uint32_t W, class Cells>
@@ -70,6 +82,13 @@ void PaneStore<W, Cells>::add(const Rows& rows) {
 
 template <uint32_t W, class Cells>
 void PaneStore<W, Cells>::add_mixed(const Rows& rows) {
+  if (early_rows_ > 0) {
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      Pane* const taken = place_odd(rows, i);
+      DCHECK(taken == nullptr);
+    }
+    return;
+  }
   if (in_two_panes(rows)) {
     combine(
         rows, rows.count, [](uint32_t i) { return i; }, [this](uint32_t j) { return pane_[j]; });
@@ -102,9 +121,8 @@ bool PaneStore<W, Cells>::in_two_panes(const Rows& rows) {
   struct Bounds {
     __m256i before, after, until, pane;
   };
-  const auto bounds = [&](Pane* p) {  // start is no time's edge, or INT64_MAX in none_
-    const int64_t end = p == &none_ ? INT64_MIN : p->start + width_;
-    return Bounds{all(p->start - 1), all(end), all(p->natural_until),
+  const auto bounds = [&](Pane* p) {  // no start is INT64_MIN
+    return Bounds{all(p->start - 1), all(p->end), all(p->natural_until),
                   all(static_cast<int64_t>(reinterpret_cast<intptr_t>(p)))};
   };
   const Bounds a = bounds(newest_), b = bounds(previous_);
@@ -148,28 +166,30 @@ template <uint32_t W, class Cells>
 typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::place_odd(const Rows& rows, uint32_t row) {
   const int64_t time = rows.time[row].ns, stamp = rows.stamp[row].ns;
   for (Pane* pane : {newest_, previous_})
-    if (pane->holds(time, width_)) {
+    if (pane->holds(time)) {
       if (stamp < pane->natural_until) return pane;
       defer_or_drop(rows, row, pane->last_end);
       return nullptr;
     }
   const int64_t last_end = geometry_.last_end(time);
   if (last_end <= time) {
-    if (time < stamp)
+    if (geometry_.gone_at(time) < stamp)
       late(rows, row);
     else
       ++counts_.no_window;
     return nullptr;
   }
-  if (stamp >= geometry_.first_end(time)) {
+  const Span span = geometry_.pane_of(time);
+  Pane* pane = find_pane(span.start);
+  const int64_t natural_until =
+      pane ? pane->natural_until : geometry_.pane_point_after(span.start, span.start);
+  if (stamp >= natural_until || early_rows_ > 0) {
     defer_or_drop(rows, row, last_end);
     return nullptr;
   }
-  const int64_t start = geometry_.pane_start(time);
-  Pane* pane = find_pane(start);
-  if (!pane) pane = open_pane(start);
+  if (!pane) pane = open_pane(span);
   if (!pane) {
-    lose(geometry_.first_end(time), last_end);
+    lose(stamp, time);
     return nullptr;
   }
   remember(pane);
@@ -178,10 +198,10 @@ typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::place_odd(const Rows& r
 
 template <uint32_t W, class Cells>
 void PaneStore<W, Cells>::defer_or_drop(const Rows& rows, uint32_t row, int64_t last_end) {
-  if (rows.stamp[row].ns >= last_end) {
+  if (rows.stamp[row].ns >= geometry_.gone_at(last_end)) {
     late(rows, row);
   } else if (!deferred_.push(rows, row)) {
-    lose(geometry_.first_end(rows.stamp[row].ns), last_end);
+    lose(rows.stamp[row].ns, rows.time[row].ns);
   }
 }
 
@@ -198,12 +218,20 @@ void PaneStore<W, Cells>::divert(const Rows& rows, LateReason reason) {
     counts_.unshown += !deferred_.push_outside(rows, i, reason);
 }
 
-// A row that would have been in the windows with these ends and all between. None has fired.
+// A row that finds no room.
 template <uint32_t W, class Cells>
-void PaneStore<W, Cells>::lose(int64_t first_end, int64_t last_end) {
+void PaneStore<W, Cells>::lose(int64_t stamp, int64_t time) {
   ++counts_.overflow;
-  flagged_.add(first_end, last_end);
-  untold_.add(first_end, last_end);
+  const int64_t first = first_open_end(stamp, time), last = geometry_.last_end(time);
+  flagged_.add(first, last);
+  untold_.add(first, last);
+  untold_stamp_ = std::min(untold_stamp_, stamp);
+}
+
+// Of the windows that take a row with this time and stamp; they go on to its last one.
+template <uint32_t W, class Cells>
+int64_t PaneStore<W, Cells>::first_open_end(int64_t stamp, int64_t time) const {
+  return geometry_.first_end(std::max(time, subtract_to_edge(stamp, geometry_.lateness())));
 }
 
 template <uint32_t W, class Cells>
@@ -272,8 +300,7 @@ int64_t* PaneStore<W, Cells>::locate(const Rows& rows, uint32_t row, uint64_t li
 template <uint32_t W, class Cells>
 void PaneStore<W, Cells>::settle(const Rows& rows, uint32_t row, uint64_t line, Pane& pane) {
   const uint32_t shard = keys_.shard_of(rows.hash[row]);
-  const bool half_written = window_.busy && window_.rank > 0 && window_.shard == shard;
-  if (keys_.may_recycle(shard) && !half_written) recycle(shard);
+  if (keys_.may_recycle(shard) && !half_written(shard)) recycle(shard);
   int64_t* cell = locate(rows, row, line, pane);
   ++(cell ? counts_.natural : counts_.overflow);
   cells_.add(cell ? cell : pane.overflow, rows, row);
@@ -289,17 +316,21 @@ typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::find_pane(int64_t start
 
 // Null: no pane is free.
 template <uint32_t W, class Cells>
-typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::open_pane(int64_t start) {
+typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::open_pane(Span span) {
   if (spare_count_ == 0) return nullptr;
   Pane* const pane = spare_[--spare_count_];
-  pane->start = start;
-  pane->natural_until = geometry_.first_end(start);
-  pane->last_end = geometry_.last_end(start);
+  pane->start = span.start;
+  pane->end = span.end;
+  pane->natural_until = geometry_.pane_point_after(span.start, span.start);
+  pane->last_end = geometry_.last_end(span.start);
   uint32_t at = open_count_++;
-  for (; at > 0 && open_[at - 1]->start > start; --at) open_[at] = open_[at - 1];
+  for (; at > 0 && open_[at - 1]->start > span.start; --at) open_[at] = open_[at - 1];
   open_[at] = pane;
   DCHECK(!window_.busy || at >= window_.last);
-  next_point_ = std::min(next_point_, std::max(pane->natural_until, geometry_.first_end(fired_)));
+  const int64_t point = pane->natural_until > fired_
+                            ? pane->natural_until
+                            : geometry_.pane_point_after(span.start, fired_);
+  next_point_ = std::min(next_point_, point);
   return pane;
 }
 

@@ -1,12 +1,12 @@
-// PaneStore, the firing side: the timeline. Fire points and deferred rows in one sequence, the
-// points <= S before the row stamped S (core.md rule 4), in slices of about `budget` units: a shard
-// is the smallest slice, and even that stops where result blocks run out. Included by the files
-// that instantiate PaneStore.
+// PaneStore, the firing side: the timeline. Fire points, clean-up and deferred rows in one
+// sequence, the points <= S before the row stamped S (core.md rule 4), in slices of about `budget`
+// units: a shard is the smallest slice, and even that stops where result blocks run out. What late
+// rows have changed is looked up in pane_store_changes.h. Included by the files that instantiate
+// PaneStore.
 #pragma once
 
 #include <algorithm>
 
-#include "window/late_row.h"
 #include "window/pane_store.h"
 
 namespace tidewire {
@@ -31,7 +31,10 @@ uint32_t PaneStore<W, Cells>::fire(EventTime frontier, EventTime until, uint32_t
         slice = static_cast<uint32_t>(tell_lost(out));
         break;
       case Due::kPoint:
-        slice = fire_slice(budget - used, out);
+        slice = fire_slice(next.place, budget - used, out);
+        break;
+      case Due::kCleanUp:
+        slice = clean_up(next.place, budget - used);
         break;
       case Due::kRow:
         slice = static_cast<uint32_t>(take_row(out));
@@ -47,10 +50,16 @@ uint32_t PaneStore<W, Cells>::fire(EventTime frontier, EventTime until, uint32_t
 
 template <uint32_t W, class Cells>
 typename PaneStore<W, Cells>::Next PaneStore<W, Cells>::next_due(int64_t frontier) const {
+  if (update_.busy) return {Due::kRow, update_.row.stamp.ns};
   Next next{Due::kNothing, frontier};
   if (deferred_.due(frontier)) next = {Due::kRow, deferred_.first_stamp()};
-  if (open_count_ > 0 && next_point_ <= next.place) next = {Due::kPoint, next_point_};
-  if (!untold_.empty() && untold_.first() <= next.place) next = {Due::kLost, untold_.first()};
+  if (const int64_t at = clean_up_place(); at <= next.place && cleans_up())
+    next = {Due::kCleanUp, at};
+  if (open_count_ > 0 && next_point_ <= next.place && next_point_ > fired_)
+    next = {Due::kPoint, next_point_};
+  if (gathered_.first_due() <= next.place && !gathered_.empty())
+    next = {Due::kPoint, gathered_.first_due()};
+  if (!untold_.empty() && lost_place() <= next.place) next = {Due::kLost, lost_place()};
   return next;
 }
 
@@ -61,12 +70,22 @@ std::optional<EventTime> PaneStore<W, Cells>::next(EventTime frontier) const {
   return EventTime{next.place};
 }
 
+// Before the first result that a lost row could be missing from: its first window's, or where
+// windows show themselves earlier or later than at their ends, the first behind its stamp.
+template <uint32_t W, class Cells>
+int64_t PaneStore<W, Cells>::lost_place() const {
+  if (only_ends_) return untold_.first();
+  return std::max(untold_stamp_ + static_cast<int64_t>(!answers_rows_), INT64_MIN + 1);
+}
+
 template <uint32_t W, class Cells>
 bool PaneStore<W, Cells>::tell_lost(ResultWriter& out) {
   if (!out.room_for(1)) return false;
+  const int64_t place = lost_place();
   const auto [first, last] = untold_.take_first();
+  if (untold_.empty()) untold_stamp_ = INT64_MAX;
   out.begin(query_,
-            {.place = {first},
+            {.place = {place},
              .start = {first},
              .end = {last},
              .kind = RunKind::kLost,
@@ -84,41 +103,110 @@ StoreCounts PaneStore<W, Cells>::counts() const {
 
 template <uint32_t W, class Cells>
 StoreUse PaneStore<W, Cells>::use() const {
-  return {keys_.keys(),  keys_.max_keys(), open_count_,
-          panes_.size(), deferred_.size(), deferred_.capacity()};
+  return {.keys = keys_.keys(),
+          .max_keys = keys_.max_keys(),
+          .panes = open_count_,
+          .max_panes = panes_.size(),
+          .deferred = deferred_.size(),
+          .max_deferred = deferred_.capacity(),
+          .changes = changes_.size(),
+          .max_changes = changes_.capacity()};
 }
 
 template <uint32_t W, class Cells>
 Run PaneStore<W, Cells>::head(uint16_t flags) const {
-  return {.place = {window_.end},
-          .start = {window_.end - geometry_.size()},
-          .end = {window_.end},
+  const bool is_step = cumulates_ && window_.place < window_.end;
+  return {.place = {window_.place},
+          .start = {window_.start},
+          .end = {is_step ? window_.place : window_.end},
+          .index = window_.index,
+          .fire = window_.fire,
           .flags = flags};
 }
 
+// The first open pane that starts there or later.
 template <uint32_t W, class Cells>
-void PaneStore<W, Cells>::begin_window() {
-  window_ = {};
-  window_.busy = true;
-  window_.end = next_point_;
-  const int64_t start = next_point_ - geometry_.size();
-  while (window_.first < open_count_ && open_[window_.first]->start < start) ++window_.first;
-  window_.last = window_.first;
-  bool lost = flagged_.meets(window_.end, window_.end);
-  for (; window_.last < open_count_ && open_[window_.last]->start < window_.end; ++window_.last)
-    lost |= !cells_.empty(open_[window_.last]->overflow);
-  if (lost) window_.flags = kFlagOverflow;
+uint32_t PaneStore<W, Cells>::first_pane_from(int64_t start) const {
+  const auto open = open_.first(open_count_);
+  const auto at = std::lower_bound(open.begin(), open.end(), start,
+                                   [](const Pane* p, int64_t s) { return p->start < s; });
+  return static_cast<uint32_t>(at - open.begin());
 }
 
-// Goes on with the point at next_point_; 0: could do nothing for want of a result block.
 template <uint32_t W, class Cells>
-uint32_t PaneStore<W, Cells>::fire_slice(uint32_t budget, ResultWriter& out) {
-  if (!window_.busy) begin_window();
-  uint32_t used = 0;
-  for (; window_.shard < keys_.shards(); ++window_.shard) {
-    if (used >= budget || !emit_shard(out, used)) return used;
+uint16_t PaneStore<W, Cells>::flags_of(Span window) const {
+  bool lost = flagged_.meets(window.end, window.end);
+  for (uint32_t p = first_pane_from(window.start); p < open_count_ && open_[p]->start < window.end;
+       ++p)
+    lost |= !cells_.empty(open_[p]->overflow);
+  return lost ? kFlagOverflow : 0;
+}
+
+// The next window, by its end, that has a point there and a pane. False: there is none.
+template <uint32_t W, class Cells>
+bool PaneStore<W, Cells>::next_window(int64_t place, int64_t after) {
+  if (!gathered_.empty()) {  // these end before `place`, the others do not
+    const int64_t end = gathered_.next(place, after);
+    if (end < place) {
+      begin_window(place, {geometry_.start_of(end), end});
+      return true;
+    }
   }
-  if (!emit_overflow(out)) return used;
+  for (int64_t end = geometry_.first_end(std::max(after, place - 1));;
+       end = geometry_.next_end(end)) {
+    const Span window{geometry_.start_of(end), end};
+    if (window.start >= place) return false;
+    const uint32_t first = first_pane_from(window.start);
+    if (first < open_count_ && open_[first]->start < place && geometry_.is_point(window, place)) {
+      begin_window(place, window);
+      return true;
+    }
+    if (!geometry_.has_steps() || end == INT64_MAX) return false;
+  }
+}
+
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::begin_window(int64_t place, Span window) {
+  const bool gathered = place > window.end;
+  window_ = {};
+  window_.busy = true;
+  window_.place = place;
+  window_.start = window.start;
+  window_.end = window.end;
+  window_.index = geometry_.index_of(window, place);
+  window_.flags = flags_of(window);
+  window_.fire = gathered                            ? FireKind::kUpdate
+                 : place == window.end || cumulates_ ? FireKind::kOnTime
+                                                     : FireKind::kEarly;
+  window_.whole = window_.first = first_pane_from(window.start);
+  window_.last = first_pane_from(std::min(place, window.end));
+  if (accumulation_ == Accumulation::kAccumulating && !gathered) return;
+  window_.change = changes_.first_of(window.end);
+  if (gathered) return;
+  int64_t shown = window.start;  // up to there
+  if (early_rows_ == 0) shown = geometry_.last_point(window, place - 1);
+  window_.first = first_pane_from(shown);
+  const bool takes_back = accumulation_ == Accumulation::kRetracting && shown > window.start;
+  window_.by_key = takes_back || early_rows_ > 0 || window_.change != Changes<W>::kNone;
+}
+
+// Goes on with the place that is due; 0: could do nothing for want of a result block.
+template <uint32_t W, class Cells>
+uint32_t PaneStore<W, Cells>::fire_slice(int64_t place, uint32_t budget, ResultWriter& out) {
+  if (!window_.busy && !next_window(place, INT64_MIN)) {
+    leave_place(place);
+    return 1;
+  }
+  uint32_t used = 0;
+  if (window_.fire == FireKind::kUpdate) {
+    if (!emit_gathered(budget, out, used)) return used;
+  } else {
+    for (; window_.shard < keys_.shards(); ++window_.shard) {
+      if (used >= budget) return used;
+      if (!(window_.by_key ? emit_by_key(out, used) : emit_shard(out, used))) return used;
+    }
+    if (!emit_overflow(out)) return used;
+  }
   finish_window();
   return used + 1;
 }
@@ -127,19 +215,16 @@ uint32_t PaneStore<W, Cells>::fire_slice(uint32_t budget, ResultWriter& out) {
 template <uint32_t W, class Cells>
 bool PaneStore<W, Cells>::emit_shard(ResultWriter& out, uint32_t& used) {
   const uint32_t shard = window_.shard, words = cells_.words();
-  uint32_t parts = 0;
-  for (uint32_t p = window_.first; p < window_.last; ++p)
-    if (const int64_t* chunk = open_[p]->chunk[shard]) part_[parts++] = chunk;
+  const uint32_t parts = chunks_of(shard, window_.first, window_.last);
   if (parts == 0) {
     ++used;
+    close_chunks(shard, used);
     return true;
   }
   if (window_.rank == 0) window_.ranks = static_cast<uint32_t>(keys_.in_order(shard).size());
   const bool more = shard + 1 < keys_.shards();
   const int64_t* cells =
-      parts == 1
-          ? part_[0]
-          : sum_of_chunks(shard, parts, more ? open_[window_.first]->chunk[shard + 1] : nullptr);
+      sum_of_chunks(shard, parts, more ? open_[window_.first]->chunk[shard + 1] : nullptr, sum_);
   const uint16_t* order = keys_.as_sorted(shard);
   const auto empty = [&](uint32_t rank) {
     return cells_.empty(cells + size_t{order[rank]} * words);
@@ -196,38 +281,58 @@ void PaneStore<W, Cells>::write_key(int64_t* row, uint32_t shard, uint32_t id) c
   for (uint32_t w = 0; w < W; ++w) row[1 + w] = key[w];
 }
 
-// Pane by pane: each chunk is one stream, the sum stays in L1.
+// Into part_.
+template <uint32_t W, class Cells>
+uint32_t PaneStore<W, Cells>::chunks_of(uint32_t shard, uint32_t first, uint32_t last) {
+  uint32_t parts = 0;
+  for (uint32_t p = first; p < last; ++p)
+    if (const int64_t* chunk = open_[p]->chunk[shard]) part_[parts++] = chunk;
+  return parts;
+}
+
+// Of the first `parts` in part_. Pane by pane: each chunk is one stream, the sum stays in L1.
 template <uint32_t W, class Cells>
 const int64_t* PaneStore<W, Cells>::sum_of_chunks(uint32_t shard, uint32_t parts,
-                                                  const int64_t* after) {
+                                                  const int64_t* after, std::span<int64_t> sum) {
+  if (parts <= 1) return parts == 0 ? nullptr : part_[0];
   const uint32_t words = cells_.words(), ids = keys_.high(shard);
   for (uint32_t id = 0; id < ids; ++id)
-    cells_.copy(&sum_[size_t{id} * words], part_[0] + size_t{id} * words);
+    cells_.copy(&sum[size_t{id} * words], part_[0] + size_t{id} * words);
   for (uint32_t p = 1; p < parts; ++p) {
     const int64_t* from = part_[p];
     const int64_t* ahead = p + 1 < parts ? part_[p + 1] : after;
     if (!ahead) ahead = from;
     for (uint32_t id = 0; id < ids; ++id) {
       __builtin_prefetch(ahead + size_t{id} * words);
-      cells_.merge(&sum_[size_t{id} * words], from + size_t{id} * words);
+      cells_.merge(&sum[size_t{id} * words], from + size_t{id} * words);
     }
   }
-  return sum_.data();
+  return sum.data();
 }
 
-// What the window's last panes held in this shard is cleared in the same pass: it is in L1.
+// What the window's last panes held in this shard is cleared in the same pass: it is in L1. With
+// lateness they stay.
 template <uint32_t W, class Cells>
 void PaneStore<W, Cells>::close_chunks(uint32_t shard, uint32_t& used) {
-  bool closed = false;
-  for (uint32_t p = window_.first; p < window_.last && open_[p]->last_end <= window_.end; ++p) {
-    int64_t*& chunk = open_[p]->chunk[shard];
-    if (!chunk) continue;
-    cells_.clear(chunk, keys_.high(shard));
-    free_chunks_[free_chunk_count_++] = chunk;
-    chunk = nullptr;
-    closed = true;
-  }
-  if (!closed) return;
+  if (geometry_.lateness() > 0) return;
+  bool some = false;
+  for (uint32_t p = window_.whole; p < window_.last && open_[p]->last_end <= window_.place; ++p)
+    some |= close_chunk(*open_[p], shard);
+  if (some) closed(shard, used);
+}
+
+template <uint32_t W, class Cells>
+bool PaneStore<W, Cells>::close_chunk(Pane& pane, uint32_t shard) {
+  int64_t*& chunk = pane.chunk[shard];
+  if (!chunk) return false;
+  cells_.clear(chunk, keys_.high(shard));
+  free_chunks_[free_chunk_count_++] = chunk;
+  chunk = nullptr;
+  return true;
+}
+
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::closed(uint32_t shard, uint32_t& used) {
   keys_.note_closed(shard);
   if (!keys_.pressed(shard)) return;
   used += keys_.used(shard);
@@ -237,9 +342,11 @@ void PaneStore<W, Cells>::close_chunks(uint32_t shard, uint32_t& used) {
 // The rows that found no id: one row, last in its place, under a run of its own.
 template <uint32_t W, class Cells>
 bool PaneStore<W, Cells>::emit_overflow(ResultWriter& out) {
-  int64_t* const sum = sum_.data();
+  int64_t* const sum = cell_sum_.data();
   cells_.clear(sum, 1);
-  for (uint32_t p = window_.first; p < window_.last; ++p) cells_.merge(sum, open_[p]->overflow);
+  const bool retracts = accumulation_ == Accumulation::kRetracting;
+  for (uint32_t p = retracts ? window_.whole : window_.first; p < window_.last; ++p)
+    cells_.merge(sum, open_[p]->overflow);
   if (cells_.empty(sum)) return true;
   if (!out.room_for(1)) return false;
   out.begin(query_, head(kFlagOverflow | kFlagOverflowRow), row_words_);
@@ -251,14 +358,61 @@ bool PaneStore<W, Cells>::emit_overflow(ResultWriter& out) {
   return true;
 }
 
-// Every shard is out: panes whose last window this was are free.
+// Every shard is out.
 template <uint32_t W, class Cells>
 void PaneStore<W, Cells>::finish_window() {
-  const int64_t point = window_.end;
+  const int64_t place = window_.place, end = window_.end;
   if (window_.flags) ++counts_.flagged;
-  uint32_t gone = 0;
-  for (; gone < open_count_ && open_[gone]->last_end <= point; ++gone) {
-    Pane* pane = open_[gone];
+  if (window_.fire == FireKind::kUpdate) gathered_.remove(end);
+  window_.busy = false;
+  if (!next_window(place, end)) leave_place(place);
+}
+
+// All its windows are out. Without lateness, panes whose last window was among them are free.
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::leave_place(int64_t place) {
+  if (geometry_.lateness() == 0) {
+    uint32_t gone = 0;
+    while (gone < open_count_ && open_[gone]->last_end <= place) ++gone;
+    give_back_panes(gone, place);
+  }
+  fired_ = place;
+  flagged_.drop_through(subtract_to_edge(place, geometry_.lateness()));
+  find_next_point();
+}
+
+// The first of all windows that have a pane.
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::find_next_point() {
+  next_point_ = kNever;
+  const auto open = open_.first(open_count_);
+  const auto live = std::partition_point(
+      open.begin(), open.end(), [this](const Pane* pane) { return pane->last_end <= fired_; });
+  auto p = static_cast<uint32_t>(live - open.begin());
+  if (p == open_count_) return;
+  int64_t end = geometry_.first_end(std::max(fired_, open_[p]->start));
+  while (true) {
+    const Span window{geometry_.start_of(end), end};
+    if (window.start >= next_point_) return;  // so are all its points, and later windows'
+    while (p < open_count_ && open_[p]->start < window.start) ++p;
+    if (p == open_count_) return;
+    if (open_[p]->start < end) {
+      next_point_ =
+          std::min(next_point_, geometry_.point_after(window, std::max(fired_, open_[p]->start)));
+      if (!geometry_.has_steps() || end == INT64_MAX) return;
+      end = geometry_.next_end(end);
+    } else {
+      end = geometry_.first_end(open_[p]->start);
+    }
+  }
+}
+
+// The first `count` open ones, whose chunks are back already.
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::give_back_panes(uint32_t count, int64_t place) {
+  if (count == 0) return;
+  for (uint32_t p = 0; p < count; ++p) {
+    Pane* pane = open_[p];
     cells_.clear(pane->overflow, 1);
     if (pane == newest_) {
       newest_ = previous_;
@@ -268,47 +422,49 @@ void PaneStore<W, Cells>::finish_window() {
     }
     spare_[spare_count_++] = pane;
   }
-  open_count_ -= gone;
-  std::copy(&open_[gone], &open_[gone] + open_count_, open_.data());
-  window_.busy = false;
-  fired_ = point;
-  flagged_.drop_through(point);
-  if (open_count_ == 0) emptied_ = point;
-  // The earliest pane has the earliest point, and its last one is still to come.
-  next_point_ =
-      open_count_ == 0 ? kNever : std::max(open_[0]->natural_until, geometry_.first_end(point));
+  open_count_ -= count;
+  std::copy(&open_[count], &open_[count] + open_count_, open_.data());
+  if (open_count_ == 0) emptied_ = place;
 }
 
-// The first deferred row. False: no result block is free.
+// No row can join the first pane's windows any more: it is given back, shard by shard, and what
+// late rows have changed in a window is forgotten with it.
 template <uint32_t W, class Cells>
-bool PaneStore<W, Cells>::take_row(ResultWriter& out) {
-  if (!out.room_for(1)) return false;
-  const SingleRow single = deferred_.pop();
-  if (single.outside)
-    write_late(query_, W, values_, single, out);
-  else
-    apply(single);
-  return true;
+bool PaneStore<W, Cells>::cleans_up() const {
+  return changes_.size() > 0 || (geometry_.lateness() > 0 && open_count_ > 0);
 }
 
-// At its place: every point <= its stamp has fired, none above.
 template <uint32_t W, class Cells>
-void PaneStore<W, Cells>::apply(const SingleRow& single) {
-  fired_ = std::max(fired_, single.stamp.ns);
-  const Rows rows = single.rows();
-  const int64_t start = geometry_.pane_start(single.time.ns);
-  Pane* pane = find_pane(start);
-  if (!pane) pane = open_pane(start);
-  if (!pane) {
-    lose(geometry_.first_end(single.stamp.ns), geometry_.last_end(single.time.ns));
-    return;
+int64_t PaneStore<W, Cells>::clean_up_place() const {
+  int64_t place = INT64_MAX;
+  if (changes_.size() > 0) place = geometry_.gone_at(changes_.first_end());
+  if (geometry_.lateness() > 0 && open_count_ > 0)
+    place = std::min(place, geometry_.gone_at(open_[0]->last_end));
+  return place;
+}
+
+template <uint32_t W, class Cells>
+uint32_t PaneStore<W, Cells>::clean_up(int64_t place, uint32_t budget) {
+  uint32_t used = 0;
+  while (changes_.size() > 0 && geometry_.gone_at(changes_.first_end()) <= place) {
+    if (used == budget) return used;
+    changes_.drop_first();
+    ++used;
   }
-  line_[0] = keys_.line_of(single.hash);
-  const uint64_t natural = counts_.natural;
-  combine(
-      rows, 1, [](uint32_t i) { return i; }, [pane](uint32_t) { return pane; });
-  counts_.deferred += counts_.natural - natural;
-  counts_.natural = natural;
+  if (geometry_.lateness() == 0 || open_count_ == 0) return used;
+  if (geometry_.gone_at(open_[0]->last_end) > place) return used;
+  for (; clean_shard_ < keys_.shards(); ++clean_shard_) {
+    if (used >= budget) return used;
+    if (close_chunk(*open_[0], clean_shard_)) {
+      used += keys_.high(clean_shard_) / 8;
+      closed(clean_shard_, used);
+    }
+    ++used;
+  }
+  clean_shard_ = 0;
+  give_back_panes(1, place);
+  flagged_.drop_through(subtract_to_edge(place, geometry_.lateness()));
+  return used + 1;
 }
 
 // Nothing is open: after a window's length of that, the keys are forgotten too, shard by shard. Not
@@ -316,7 +472,7 @@ void PaneStore<W, Cells>::apply(const SingleRow& single) {
 template <uint32_t W, class Cells>
 uint32_t PaneStore<W, Cells>::forget_keys(int64_t place, uint32_t budget) {
   const uint64_t idle = static_cast<uint64_t>(place) - static_cast<uint64_t>(emptied_);
-  const auto length = static_cast<uint64_t>(geometry_.size() + geometry_.slide());
+  const auto length = static_cast<uint64_t>(geometry_.pause());
   if (place != INT64_MAX && (place < emptied_ || idle < length)) return 0;
   uint32_t used = 0;
   for (; keys_.keys() > 0 && used < budget; forget_at_ = (forget_at_ + 1) % keys_.shards()) {

@@ -18,16 +18,21 @@ void PaneStore<W, Cells>::begin_provisional() {
   next_shown();
 }
 
+// Windows that end there or before have fired or are doing so.
+template <uint32_t W, class Cells>
+int64_t PaneStore<W, Cells>::shown_by_firing() const {
+  return window_.busy ? std::max(fired_, window_.place) : fired_;
+}
+
 // Moves on to the next open window that holds a pane. False: there is none.
 template <uint32_t W, class Cells>
 bool PaneStore<W, Cells>::next_shown() {
   show_.shard = 0;
   show_.half_written = false;
-  int64_t after = std::max(show_.end, fired_);
-  if (window_.busy) after = std::max(after, window_.end);
+  const int64_t after = std::max(show_.end, shown_by_firing());
   for (uint32_t p = 0; p < open_count_; ++p) {
     if (open_[p]->last_end <= after) continue;
-    show_.end = std::max(open_[p]->natural_until, geometry_.first_end(after));
+    show_.end = geometry_.first_end(std::max(after, open_[p]->start));
     show_.busy = show_.end <= show_.last_end;
     return show_.busy;
   }
@@ -37,11 +42,8 @@ bool PaneStore<W, Cells>::next_shown() {
 // How many open panes the window that ends there has, from `first` on.
 template <uint32_t W, class Cells>
 uint32_t PaneStore<W, Cells>::panes_of(int64_t end, uint32_t& first) const {
-  const int64_t start = end - geometry_.size();
-  first = 0;
-  while (first < open_count_ && open_[first]->start < start) ++first;
-  uint32_t last = first;
-  while (last < open_count_ && open_[last]->start < end) ++last;
+  first = first_pane_from(geometry_.start_of(end));
+  const uint32_t last = first_pane_from(end);
   return last - first;
 }
 
@@ -50,7 +52,7 @@ uint32_t PaneStore<W, Cells>::provisional(uint32_t budget, ResultWriter& out) {
   uint32_t used = 0;
   while (show_.busy && used < budget) {
     // It fires, or has fired, since the cursor stood there.
-    if (show_.end <= std::max(fired_, window_.busy ? window_.end : INT64_MIN)) {
+    if (show_.end <= shown_by_firing()) {
       next_shown();
       continue;
     }
@@ -71,7 +73,7 @@ template <uint32_t W, class Cells>
 bool PaneStore<W, Cells>::show_shard(ResultWriter& out, uint32_t& used) {
   const uint32_t shard = show_.shard, words = cells_.words();
   // The order of a shard that firing has half written must not be made anew under its cursor.
-  if (window_.busy && window_.rank > 0 && window_.shard == shard) return false;
+  if (half_written(shard)) return false;
   uint32_t first = 0, parts = 0;
   const uint32_t panes = panes_of(show_.end, first);
   bool lost = flagged_.meets(show_.end, show_.end);
@@ -80,7 +82,7 @@ bool PaneStore<W, Cells>::show_shard(ResultWriter& out, uint32_t& used) {
     lost |= !cells_.empty(open_[p]->overflow);
   }
   if (parts > 0) {
-    const int64_t* cells = parts == 1 ? part_[0] : sum_of_chunks(shard, parts, nullptr);
+    const int64_t* cells = sum_of_chunks(shard, parts, nullptr, sum_);
     const auto order = keys_.in_order(shard);
     const auto done = [&](uint16_t id) {
       const int64_t* key = keys_.key(shard, id);
@@ -91,7 +93,7 @@ bool PaneStore<W, Cells>::show_shard(ResultWriter& out, uint32_t& used) {
     auto at = order.begin();
     if (show_.half_written) at = std::partition_point(order.begin(), order.end(), done);
     const Run run{.place = {fired_},
-                  .start = {show_.end - geometry_.size()},
+                  .start = {geometry_.start_of(show_.end)},
                   .end = {show_.end},
                   .kind = RunKind::kProvisional,
                   .fire = FireKind::kProvisional,
@@ -125,13 +127,13 @@ template <uint32_t W, class Cells>
 void PaneStore<W, Cells>::show_overflow(ResultWriter& out) {
   uint32_t first = 0;
   const uint32_t panes = panes_of(show_.end, first);
-  int64_t* const sum = sum_.data();
+  int64_t* const sum = cell_sum_.data();
   cells_.clear(sum, 1);
   for (uint32_t p = first; p < first + panes; ++p) cells_.merge(sum, open_[p]->overflow);
   if (cells_.empty(sum)) return;
   out.begin(query_,
             {.place = {fired_},
-             .start = {show_.end - geometry_.size()},
+             .start = {geometry_.start_of(show_.end)},
              .end = {show_.end},
              .kind = RunKind::kProvisional,
              .fire = FireKind::kProvisional,

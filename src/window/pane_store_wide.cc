@@ -1,6 +1,7 @@
 // Aligned windows over WideCells.
 #include "window/by_key_words.h"
 #include "window/pane_store_add.h"
+#include "window/pane_store_changes.h"
 #include "window/pane_store_fire.h"
 #include "window/pane_store_show.h"
 

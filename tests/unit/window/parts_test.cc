@@ -40,13 +40,13 @@ TEST(Geometry, AgreesWithTheListOfAllWindows) {
         held |= start <= t && t < end;
         // No edge of any window lies inside t's pane.
         for (const int64_t edge : {start, end})
-          EXPECT_FALSE(edge > g.pane_start(t) && edge < g.pane_start(t) + g.width());
+          EXPECT_FALSE(edge > g.pane_of(t).start && edge < g.pane_of(t).end);
       }
       EXPECT_EQ(g.first_end(t), first_after);
       EXPECT_EQ(g.last_end(t), last_started);
-      EXPECT_EQ(g.holds(t), held);
-      EXPECT_LE(g.pane_start(t), t);
-      EXPECT_GT(g.pane_start(t) + g.width(), t);
+      EXPECT_EQ(g.last_end(t) > t, held);
+      EXPECT_LE(g.pane_of(t).start, t);
+      EXPECT_GT(g.pane_of(t).end, t);
     }
   }
 }
@@ -56,7 +56,7 @@ TEST(Geometry, DoesNotOverflowAtTheEdges) {
   for (const int64_t t : {-kUsableTimeMax, kUsableTimeMax}) {
     EXPECT_GT(g.first_end(t), t);
     EXPECT_GT(g.last_end(t), t);
-    EXPECT_LE(g.pane_start(t), t);
+    EXPECT_LE(g.pane_of(t).start, t);
   }
   EXPECT_EQ(g.first_end(INT64_MAX), INT64_MAX);
   EXPECT_LT(g.first_end(INT64_MIN), -kUsableTimeMax + kWindowLengthMax);

@@ -51,6 +51,15 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
+// The same with what kind of result it is.
+struct Told {
+  int64_t place, start, end, key, count, sum;
+  FireKind fire;
+  uint32_t index;
+  bool update = false;  // of one row
+  bool operator==(const Told&) const = default;
+};
+
 class StoreHarness {
  public:
   explicit StoreHarness(const Plan& plan, uint32_t blocks = 8)
@@ -88,6 +97,7 @@ class StoreHarness {
   }
   uint64_t finish() { return fire(INT64_MAX); }
   std::vector<Result> take_results() { return std::exchange(results_, {}); }
+  std::vector<Told> take_told() { return std::exchange(told_, {}); }
   // Window ends of which egress was told that rows are lost.
   std::vector<std::pair<int64_t, int64_t>> take_lost() { return std::exchange(lost_, {}); }
   WindowStore& store() { return *store_; }
@@ -111,6 +121,9 @@ class StoreHarness {
           if (keep_results_)
             results_.push_back({placed ? word[0] : run.start.ns, placed ? word[1] : run.end.ns,
                                 cell[-1], cell[0], cell[1], cell[2], cell[3], run.flags});
+          if (keep_results_)
+            told_.push_back({run.place.ns, results_.back().start, results_.back().end, cell[-1],
+                             cell[0], cell[1], run.fire, run.index, run.kind == RunKind::kUpdate});
           rows_ += 1;
           sum_of_counts_ += static_cast<uint64_t>(cell[0]);
         }
@@ -129,6 +142,7 @@ class StoreHarness {
   Arena arena_;
   std::unique_ptr<WindowStore> store_;
   std::vector<Result> results_;
+  std::vector<Told> told_;
   std::vector<std::pair<int64_t, int64_t>> lost_;
   uint64_t ordinal_ = 0, rows_ = 0, sum_of_counts_ = 0;
   bool keep_results_ = true;
