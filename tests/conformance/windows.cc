@@ -291,7 +291,8 @@ class Player {
   std::vector<std::string> group_;
   std::string out_;
   uint64_t ordinal_ = 0;
-  int64_t frontier_ = INT64_MIN, told_ = INT64_MIN;
+  int64_t frontier_ = INT64_MIN + 1;  // before_all() is no place, and rows may answer at once
+  int64_t told_ = INT64_MIN;
 };
 
 }  // namespace
