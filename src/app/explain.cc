@@ -1,11 +1,20 @@
 #include "app/explain.h"
 
+#include <array>
 #include <cinttypes>
+#include <optional>
+#include <vector>
 
+#include "app/chart.h"
+#include "app/first_event.h"
 #include "base/units.h"
+#include "query/field_text.h"
 
 namespace tidewire {
 namespace {
+
+// 2024-01-01T00:00:00Z: where a source has no first event to be asked for.
+constexpr EventTime kExample{19'723 * 86'400 * kSecond};
 
 std::string never_or(Duration d) { return d.ns == INT64_MAX ? "never" : format_duration(d); }
 
@@ -184,7 +193,26 @@ void print_leaving(const QuerySpec& spec, std::FILE* out) {
   std::fprintf(out, "\n");
 }
 
-void print_query(const Layout& layout, size_t q, std::FILE* out) {
+using FirstEvents = std::vector<std::optional<EventTime>>;  // of the sources
+
+void print_chart(const Layout& layout, const Plan& plan, const QuerySpec& spec,
+                 const FirstEvents& firsts, std::FILE* out) {
+  uint32_t source = 0;
+  while (layout.config.sources[source].name != spec.source) ++source;
+  const EventTime from = firsts[source].value_or(kExample);
+  std::fprintf(out, "  next windows");
+  if (plan.window.is_aligned() || plan.window.kind == WindowKind::kSession) {
+    std::array<char, 64> room;
+    TextWriter time(room);
+    append_time(time, from);
+    std::fprintf(out, ", from %s (%.*s)",
+                 firsts[source] ? "the first event of its source" : "some time",
+                 static_cast<int>(time.size()), time.text().data());
+  }
+  std::fprintf(out, "\n%s", window_chart(plan, from).c_str());
+}
+
+void print_query(const Layout& layout, size_t q, const FirstEvents& firsts, std::FILE* out) {
   const Plan& plan = layout.pipeline.plans[q];
   const QuerySpec& spec = layout.config.queries[q].spec;
   std::fprintf(out, "\nquery %s: from %s\n", plan.name.c_str(), spec.source.c_str());
@@ -208,6 +236,7 @@ void print_query(const Layout& layout, size_t q, std::FILE* out) {
                plan.placement == Placement::kLocal
                    ? "local, the lane determines the key"
                    : "exchange, a row goes to the worker that owns its key");
+  print_chart(layout, plan, spec, firsts, out);
 }
 
 }  // namespace
@@ -229,7 +258,9 @@ void print_explanation(const Layout& layout, std::FILE* out) {
   if (layout.placement.shared)
     std::fprintf(out, "workers share cores: there are fewer cores than workers\n");
   for (uint32_t s = 0; s < c.sources.size(); ++s) print_source(layout, s, out);
-  for (size_t q = 0; q < c.queries.size(); ++q) print_query(layout, q, out);
+  FirstEvents firsts;
+  for (uint32_t s = 0; s < c.sources.size(); ++s) firsts.push_back(first_event(layout, s));
+  for (size_t q = 0; q < c.queries.size(); ++q) print_query(layout, q, firsts, out);
 
   std::fprintf(out, "\nmemory, reserved at start\n");
   uint64_t sum = 0;

@@ -25,17 +25,10 @@ bool reads(const SourceLayout& source, const std::string& path) {
 // What the program cannot do with a plan that is right: option and word. Empty: nothing.
 std::vector<std::pair<const char*, const char*>> unfinished(const Plan& plan) {
   std::vector<std::pair<const char*, const char*>> found;
-  const WindowShape& w = plan.window;
   const auto add = [&](bool asked, const char* option, const char* what) {
     if (asked) found.emplace_back(option, what);
   };
-  const bool aligned = w.is_aligned();
-  add(w.kind == WindowKind::kCumulate, "window.type", "cumulating windows");
-  add(w.kind == WindowKind::kCalendar, "window.type", "calendar windows");
-  add(aligned && w.lateness.ns > 0, "window.allowed_lateness", "allowed lateness");
-  add(aligned && w.early.ns > 0, "window.early_every", "early results");
-  add(aligned && w.early_rows > 0, "window.early_every_rows", "early results every n rows");
-  add(w.provisional.ns > 0, "window.provisional_every", "provisional results");
+  add(plan.window.provisional.ns > 0, "window.provisional_every", "provisional results");
   add(!plan.shaping.having.empty(), "having", "conditions on results");
   add(plan.shaping.fill != EmptyFill::kNone, "fill", "empty windows");
   add(plan.shaping.top > 0, "top", "ranking of results");

@@ -420,5 +420,47 @@ class Looking(Folder):
         self.assertIn("single host", tidewire("run").stderr)
 
 
+
+class Examples(Folder):
+    """Those of the folder of the bundled capture, run where a copy of that folder stands."""
+    NAMES = ("early_results", "sessions", "count_windows")
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("config"))
+        os.symlink(os.path.abspath(CAPTURE), self.path("config/demo.pcap"))
+        for name in self.NAMES:
+            shutil.copy(os.path.join(os.path.dirname(CAPTURE), name + ".conf"), self.path("config"))
+
+    def tidewire(self, command, name, *arguments):
+        run = subprocess.run([os.path.abspath(BINARY), command, f"config/{name}.conf", *arguments],
+                             capture_output=True, text=True, timeout=60, cwd=self.folder)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run
+
+    def test_run_and_do_not_depend_on_workers_and_bursts(self):
+        for name in self.NAMES:
+            digests = {closing(self.tidewire("run", name, "--workers", workers, "--burst", burst))[4]
+                       for workers, burst in (("1", "256"), ("3", "7"))}
+            self.assertEqual(len(digests), 1, name)
+
+    def test_global_windows_hold_every_packet(self):
+        run = self.tidewire("run", "count_windows", "--output", "json")
+        rows = [row for row in map(json.loads, run.stdout.splitlines()) if row["query"] == "totals"]
+        self.assertEqual(sum(row["values"]["packets"] for row in rows), len(pcap_records(CAPTURE)))
+
+    def test_explain_draws_windows_from_the_first_event(self):
+        at = pcap_records(CAPTURE)[0][0]
+        first = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at // 10**9))
+        for name in self.NAMES:
+            out = self.tidewire("explain", name).stdout
+            queries = len(re.findall(r"^query ", out, re.M))
+            self.assertEqual(len(re.findall(r"^    1       +\[", out, re.M)), queries, out)
+            for line in re.findall(r"^    (?:panes|events|[123]) .*[|\[*].*$", out, re.M):
+                self.assertLessEqual(len(line), 80)
+            if name not in ("count_windows",):
+                self.assertIn(f"the first event of its source ({first}", out)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)
