@@ -440,7 +440,7 @@ const Option kOptions[] = {
            "Results before the end, each so many events of a key and window in the order in which "
            "they came. 0: none.",
            [](Target& t, const Value& v) { t.query->window.early_rows = u64(v); })
-        .when("type=tumbling sliding cumulate calendar global"),
+        .when("type=tumbling sliding calendar session global"),
     option("query.window", "provisional_every", Kind::kDuration, "never", 1'000'000, kNeverAllowed,
            "What open windows hold, each so often by the clock. Marked provisional: it depends on "
            "when it was asked, so it stands outside sequence and digest.",

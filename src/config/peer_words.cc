@@ -131,10 +131,9 @@ constexpr Word kWords[] = {
      "it has no start to count steps from; early_every_rows counts rows, and type = \"cumulate\" "
      "steps from a start"},
     {"query.window", "early_every@cumulate", "its step says so already"},
-    {"query.window", "early_every_rows@session",
-     "rows of a session have no number, since it merges with others; provisional_every shows open "
-     "sessions by the clock"},
     {"query.window", "early_every_rows@count", "slide_rows says so already"},
+    {"query.window", "early_every_rows@cumulate",
+     "it shows what it holds at its steps; ask for results every n rows with a query of its own"},
     {"query.window", "allowed_lateness@count",
      "it ends at a row, not at a time, so that no row is late"},
     {"query.window", "allowed_lateness@global", "it ends with the input, so that no row is late"},

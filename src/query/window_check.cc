@@ -90,10 +90,6 @@ class Checker {
       problem("window.early_every",
               "a session has no steps: its start moves when an earlier event joins it. "
               "provisional_every shows open sessions by the clock");
-    if (w_.early_rows > 0)
-      problem("window.early_every_rows",
-              "rows of a session have no number: it merges with others, in whatever order they "
-              "come. provisional_every shows open sessions by the clock");
   }
 
   void check_count() {
@@ -121,6 +117,10 @@ class Checker {
   }
 
   void check_firing() {
+    if (w_.is_aligned() && w_.early.ns > 0 && w_.early_rows > 0)
+      problem("window.early_every_rows",
+              "a window shows what it holds either each so many rows or at steps of event time, "
+              "not both: ask with two queries");
     if (w_.gather.ns > 0 && w_.lateness.ns == 0)
       problem("window.update_every",
               "gathers the updates that late rows make; without allowed_lateness there are none");

@@ -256,7 +256,6 @@ offset = "-3 s"
 allowed_lateness = "1 m"
 update_every = "5 s"
 early_every = "2 s"
-early_every_rows = 9
 provisional_every = "250 ms"
 accumulation = "retracting"
 )")
@@ -268,7 +267,7 @@ accumulation = "retracting"
   EXPECT_EQ(w.lateness.ns, 60 * kSecond);
   EXPECT_EQ(w.gather.ns, 5 * kSecond);
   EXPECT_EQ(w.early.ns, 2 * kSecond);
-  EXPECT_EQ(w.early_rows, 9u);
+  EXPECT_EQ(w.early_rows, 0u);
   EXPECT_EQ(w.provisional.ns, 250 * kMillisecond);
   EXPECT_EQ(w.accumulation, Accumulation::kRetracting);
   const WindowShape never = spec(
@@ -306,11 +305,13 @@ TEST(WindowOptions, OfTheOtherKinds) {
   EXPECT_EQ(w.accumulation, Accumulation::kDiscarding);
   const QuerySpec session = spec(
       "type = \"session\"\ngap_field = \"wire_length\"\ngap_unit = \"1 ms\"\n"
+      "early_every_rows = 9\n"
       "max_duration = \"1 h\"\nallowed_lateness = \"3 s\"\n");
   EXPECT_EQ(session.window.kind, WindowKind::kSession);
   EXPECT_EQ(session.window.gap.ns, 0);
   EXPECT_EQ(session.gap_field, "wire_length");
   EXPECT_EQ(session.gap_unit.ns, kMillisecond);
+  EXPECT_EQ(session.window.early_rows, 9u);
   EXPECT_EQ(session.window.max_duration.ns, 3600 * kSecond);
   EXPECT_EQ(session.window.lateness.ns, 3 * kSecond);
 }

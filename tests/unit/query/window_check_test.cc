@@ -108,13 +108,25 @@ TEST(WindowCheck, SessionsHaveOneGapAndNoSteps) {
             "window.max_duration: 2 s is shorter than the gap 3 s: every session would be cut, "
             "none would end; choose type = \"tumbling\"\n");
   s = spec(WindowKind::kSession);
-  s.window.early = seconds(1);
   s.window.early_rows = 5;
+  EXPECT_EQ(check(s), "");
+  s.window.early = seconds(1);
   EXPECT_EQ(check(s),
             "window.early_every: a session has no steps: its start moves when an earlier event "
-            "joins it. provisional_every shows open sessions by the clock\n"
-            "window.early_every_rows: rows of a session have no number: it merges with others, in "
-            "whatever order they come. provisional_every shows open sessions by the clock\n");
+            "joins it. provisional_every shows open sessions by the clock\n");
+}
+
+TEST(WindowCheck, StepsAreOfTimeOrOfRows) {
+  for (const WindowKind kind : kAll) {
+    QuerySpec s = spec(kind);
+    if (!s.window.is_aligned()) continue;
+    s.window.early = seconds(2);
+    EXPECT_EQ(check(s), "");
+    s.window.early_rows = 5;
+    EXPECT_EQ(check(s),
+              "window.early_every_rows: a window shows what it holds either each so many rows or "
+              "at steps of event time, not both: ask with two queries\n");
+  }
 }
 
 TEST(WindowCheck, CountAndGlobalWindowsHaveNoEnds) {
@@ -193,6 +205,7 @@ TEST(WindowCheck, KeysAreRankedOnceAndInWindowsThatTheyShare) {
   EXPECT_EQ(check(s), "");
   s.window.early = seconds(1);
   EXPECT_EQ(check(s), "");
+  s.window.early = {};
   s.window.lateness = seconds(1);
   s.window.early_rows = 1;
   EXPECT_EQ(check(s),
