@@ -19,9 +19,11 @@ uint32_t SessionStore<W, Cells>::fire(EventTime frontier, EventTime until, uint3
   const int64_t limit = std::min(frontier.ns, until.ns);
   uint32_t used = 0;
   while (used < budget) {
+    const uint64_t results = counts_.results;
     if (answer_.slot != kNone) {
-      if (!finish_answer(out)) break;
-      ++used;
+      const bool done = finish_answer(out);
+      if (!done && counts_.results == results) break;
+      used += std::max(1u, static_cast<uint32_t>(counts_.results - results));
       continue;
     }
     if (wheel_.draining()) {
@@ -39,8 +41,9 @@ uint32_t SessionStore<W, Cells>::fire(EventTime frontier, EventTime until, uint3
     const bool due = due_count_ > 0 && heap_[0].place <= place;
     const uint64_t goal = wheel_.tick_of(due ? heap_[0].place : place);
     if (due && wheel_.now() >= goal) {
-      if (!(plain_ ? emit_plain(out) : emit(out))) break;
-      ++used;
+      const bool done = plain_ ? emit_plain(out) : emit(out);
+      if (!done && counts_.results == results) break;
+      used += std::max(1u, static_cast<uint32_t>(counts_.results - results));
     } else if (wheel_.now() < goal) {
       wheel_.advance(goal);
     } else if (row) {

@@ -114,13 +114,15 @@ bool SessionStore<W, Cells>::finish_answer(ResultWriter& out) {
 }
 
 // What the session has said and takes back, then what it has to say. False: no result block is
-// free; what has been written is not written again.
+// free, or it is much; what has been written is not written again.
 template <uint32_t W, class Cells>
 bool SessionStore<W, Cells>::say(uint32_t g, Session& session, Run head, ResultWriter& out) {
   Kept& state = kept(session);
   rows_left_ = 0;
   head.flags = flags_of(g, session);
-  for (; state.old; state.old = old_.give(state.old)) {
+  constexpr uint32_t kAtOnce = 16;
+  for (uint32_t taken = 0; state.old; state.old = old_.give(state.old)) {
+    if (taken++ == kAtOnce) return false;
     const auto& old = old_.at(state.old);
     if (!take_back(g, head, session, old.start, old.end, old_.cell(state.old), out)) return false;
   }
