@@ -1,5 +1,5 @@
-// Lane::stamp per event: one partition in common disorder, and more of them, in disorder and each
-// in order (then nearly every event moves a watermark).
+// Lane::stamp per event, lateness recorded: one partition in common disorder, and more of them, in
+// disorder and each in order (then nearly every event moves a watermark).
 //
 //   lane_bench [--benchmark_filter=...]
 #include <benchmark/benchmark.h>
@@ -38,8 +38,11 @@ void stamp(benchmark::State& state) {
     }
   }
   LaneCounts counts;
+  std::vector<GuardCounts> offences(partitions);
+  LaneRecord record;
+  record.offences = offences;
   for (auto _ : state) {
-    Lane lane(options, trackers);  // time must go on within one pass
+    Lane lane(options, trackers, &record);  // time must go on within one pass
     for (auto& batch : batches) lane.stamp(*batch, counts);
     benchmark::DoNotOptimize(lane.frontier());
   }

@@ -8,6 +8,7 @@
 #include "app/chart.h"
 #include "app/first_event.h"
 #include "base/units.h"
+#include "format/catalog.h"
 #include "query/field_text.h"
 
 namespace tidewire {
@@ -52,6 +53,42 @@ const char* name_of(CalendarUnit unit) {
   return "?";
 }
 
+std::string watermark_text(const SourceConfig& source) {
+  switch (source.watermark) {
+    case WatermarkStrategy::kBounded:
+      return "= highest event time - " + format_duration(source.out_of_orderness) +
+             ", per partition";
+    case WatermarkStrategy::kMonotonous:
+      return "= highest event time, per partition";
+    case WatermarkStrategy::kPunctuated: {
+      std::string text;
+      if (!source.progress.empty())
+        text = "= time of the last event with " + source.progress +
+               (source.progress_of == MarkOf::kLane ? ", of the lane" : ", per partition");
+      if (has_marks(source.format) || source.has_clock())
+        text += (text.empty() ? "" : "; ") + std::string("at marks of the feed, arrival - ") +
+                format_duration(source.out_of_orderness) + ", of the lane";
+      return text;
+    }
+    case WatermarkStrategy::kNone:
+      return "none: windows stay open until the input ends";
+  }
+  return {};
+}
+
+std::string guards_text(const SourceConfig& source) {
+  static constexpr const char* kBecomes[] = {"accepted", "dropped", "diverted"};
+  const auto becomes = [](GuardPolicy policy) { return kBecomes[static_cast<size_t>(policy)]; };
+  std::string text = std::string("events beyond max_ahead are ") +
+                     becomes(source.beyond_max_ahead) + ", beyond max_behind " +
+                     becomes(source.beyond_max_behind);
+  if (source.min_time == EventTime::before_all()) return text;
+  char room[64];
+  TextWriter time(room);
+  append_time(time, source.min_time);
+  return text + ", before " + std::string(time.text()) + " " + becomes(source.before_min_time);
+}
+
 void print_source(const Layout& layout, uint32_t s, std::FILE* out) {
   const SourceConfig& source = layout.config.sources[s];
   std::fprintf(out, "\nsource %s: format %s\n", source.name.c_str(), source.format.c_str());
@@ -67,14 +104,22 @@ void print_source(const Layout& layout, uint32_t s, std::FILE* out) {
                  source.file.follow ? ", followed as they grow" : "");
   }
   std::fprintf(out,
-               "  watermark = highest event time - %s, per partition\n"
+               "  watermark %s\n"
                "  max_ahead %s, max_behind %s, max_drift %s, idle_after %s",
-               format_duration(source.out_of_orderness).c_str(), never_or(source.max_ahead).c_str(),
+               watermark_text(source).c_str(), never_or(source.max_ahead).c_str(),
                never_or(source.max_behind).c_str(), never_or(source.max_drift).c_str(),
                never_or(source.idle_after).c_str());
   // A file that does not grow waits for its reader: its pauses say nothing.
   if (source.type == SourceType::kPort || source.file.follow)
     std::fprintf(out, ", silent_after %s", never_or(source.silent_after).c_str());
+  std::fprintf(out, "\n  %s", guards_text(source).c_str());
+  if (!source.partitions.empty())
+    std::fprintf(out, "\n  waits at the start for %zu partitions%s", source.partitions.size(),
+                 source.start_hold.ns > 0
+                     ? (", " + format_duration(source.start_hold) + " at most").c_str()
+                     : "");
+  else if (source.start_hold.ns > 0)
+    std::fprintf(out, "\n  waits at the start for %s", format_duration(source.start_hold).c_str());
   if (source.partition.empty())
     std::fprintf(out, "\n  one partition a lane\n");
   else

@@ -103,7 +103,8 @@ LayoutResult make_layout(Config config, const Topology& topology) {
   layout.pipeline.results_per_turn = c.runtime.results_per_turn;
   layout.pipeline.rows_per_turn = c.runtime.rows_per_turn;
   for (const LaneLayout& lane : layout.lanes)
-    layout.pipeline.lanes.push_back({lane.id, lane.worker, c.sources[lane.source].lane_options()});
+    layout.pipeline.lanes.push_back({lane.id, lane.worker, c.sources[lane.source].lane_options(),
+                                     layout.compiled.progress[lane.source]});
   return result;
 }
 

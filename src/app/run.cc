@@ -58,6 +58,7 @@ absl::Status build_worker(Host& host, uint32_t w, WorkerParts& parts) try {
     // A file that does not grow can wait for its reader, so its pauses say nothing.
     if (feed.live || source.file.follow) feed.silent_after = source.silent_after;
     feed.max_drift = source.max_drift;
+    if (source.has_clock()) feed.clock_slack = source.out_of_orderness;
     auto opened = host.sources->open_lane(lane.source, lane.index, *parts.arena,
                                           host.said[index_of(lane.id)]);
     if (!opened.ok()) return opened.status();
@@ -74,6 +75,7 @@ absl::Status build_worker(Host& host, uint32_t w, WorkerParts& parts) try {
     parser.max_partitions = source.max_partitions;
     parser.partition_field =
         source.partition.empty() ? -1 : layout.schemas[lane.source]->find(source.partition);
+    parser.declared = declared_partitions(source);
     FormatOptions format;
     if (!source.zone.empty()) format.zone = source.zone;
     auto made = make_parser(source.format, parser, layout.compiled.columns[lane.source], format);

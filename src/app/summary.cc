@@ -2,6 +2,7 @@
 
 #include <cinttypes>
 
+#include "app/summary_lanes.h"
 #include "query/field_text.h"
 
 namespace tidewire {
@@ -31,7 +32,11 @@ LaneCounts add_up(const Layout& layout, Appliance& appliance) {
     sum.ended.no_time += c.ended.no_time;
     sum.ended.out_of_range += c.ended.out_of_range;
     sum.ended.passed_on += c.ended.passed_on;
-    sum.far_ahead += c.far_ahead;
+    for (size_t i = 0; i < sum.met.size(); ++i) {
+      sum.met[i] += c.met[i];
+      sum.ended.dropped[i] += c.ended.dropped[i];
+      sum.ended.diverted[i] += c.ended.diverted[i];
+    }
   }
   return sum;
 }
@@ -93,15 +98,17 @@ bool print_packets(const LaneCounts& sum, const ApplianceSample& sample, std::FI
 
 bool print_events(const LaneCounts& sum, std::FILE* out) {
   const EventCounts& e = sum.ended;
-  const bool balanced = sum.events == e.passed_on + e.no_time + e.out_of_range;
+  const bool balanced = sum.events == e.sum();
+  uint64_t dropped = 0, diverted = 0;
+  for (const uint64_t n : e.dropped) dropped += n;
+  for (const uint64_t n : e.diverted) diverted += n;
   std::fprintf(out,
                "events    %" PRIu64 " parsed = %" PRIu64 " passed on + %" PRIu64
-               " without time + %" PRIu64 " out of range   %s\n",
-               sum.events, e.passed_on, e.no_time, e.out_of_range, verdict(balanced));
-  if (sum.far_ahead)
-    std::fprintf(
-        out, "          %" PRIu64 " beyond max_ahead of their arrival: they moved no watermark\n",
-        sum.far_ahead);
+               " without time + %" PRIu64 " out of range",
+               sum.events, e.passed_on, e.no_time, e.out_of_range);
+  if (dropped + diverted > 0)
+    std::fprintf(out, " + %" PRIu64 " dropped + %" PRIu64 " diverted", dropped, diverted);
+  std::fprintf(out, "   %s\n", verdict(balanced));
   return balanced;
 }
 
@@ -131,10 +138,9 @@ void print_holder(const Layout& layout, Appliance& appliance, std::FILE* out) {
   int64_t total = 0;
   for (const HolderTime& h : holders) total += h.held.ns;
   const HolderTime& most = holders.front();
-  const std::string who = most.partition == Lane::kNobody
-                              ? "no partition yet"
-                              : "partition " + std::to_string(index_of(most.partition));
-  std::fprintf(out, "frontier  held back longest by %s (lane %u, %s): %.3f of %.3f s\n",
+  std::string who = partition_name(layout, appliance, most.lane, most.partition);
+  if (!who.empty()) who = ", " + who;
+  std::fprintf(out, "frontier  held back longest by %s (lane %u%s): %.3f of %.3f s\n",
                layout.lane_name(most.lane).c_str(), index_of(most.lane), who.c_str(),
                static_cast<double>(most.held.ns) / 1e9, static_cast<double>(total) / 1e9);
 }
@@ -162,6 +168,8 @@ Summary print_summary(const Layout& layout, Appliance& appliance, double seconds
   summary.events = lanes.events;
   summary.balanced &= print_packets(lanes, sample, out);
   summary.balanced &= print_events(lanes, out);
+  print_guards(layout, appliance, out);
+  print_lateness(layout, appliance, out);
   for (const Plan& plan : layout.pipeline.plans) {
     const QueryCounts counts = add_up(appliance, plan.id);
     summary.late += counts.store.late;
@@ -186,6 +194,7 @@ Summary print_summary(const Layout& layout, Appliance& appliance, double seconds
                    c.failure ? c.failure : "no reason given");
   }
   print_holder(layout, appliance, out);
+  print_drift(layout, appliance, out);
   LatencyHistogram turns;
   for (size_t w = 0; w < appliance.workers(); ++w) turns.merge(appliance.worker(w).turn_latency());
   std::fprintf(out, "turns     %" PRIu64 ", us p50 %.1f  p99 %.1f  p99.99 %.1f  longest %.1f\n",

@@ -13,6 +13,7 @@
 #include "config/peer_words.h"
 #include "format/catalog.h"
 #include "format/zone.h"
+#include "query/field_text.h"
 #include "query/nearest.h"
 
 namespace tidewire {
@@ -343,6 +344,7 @@ class Loader {
     if (fields != nullptr && !source.zone.empty())
       if (const auto parser = make_parser(source.format, {}, {}, {source.zone}); !parser.ok())
         problem(place("zone"), "zone: " + std::string(from_absl(parser.status().message())));
+    if (fields != nullptr) check_event_time(source, *fields);
     if (source.partition.empty()) {
       source.max_partitions = 1;
     } else if (fields != nullptr && fields->find(source.partition) < 0) {
@@ -360,6 +362,53 @@ class Loader {
                                                     : "'path' or 'directory', not both"));
     if (file.directory.empty() && written("source", source.name, "pattern"))
       problem(place("pattern"), "pattern: chooses files of a directory; there is no 'directory'");
+  }
+
+  void check_event_time(const SourceConfig& source, const Schema& fields) {
+    const auto place = [&](std::string_view key) { return place_of("source", source.name, key); };
+    if (!source.progress.empty()) {
+      std::string text;
+      size_t at = 0;
+      if (!compile_progress(source.progress, fields, text, at))
+        problem(place_inside(text_, place("progress"), at), "progress: " + text);
+    } else if (source.watermark == WatermarkStrategy::kPunctuated && !has_marks(source.format) &&
+               !source.has_clock()) {
+      problem(place("watermark"),
+              "watermark: \"punctuated\" without 'progress' would never move: format " +
+                  quoted(source.format) + " has no marks of its own, and the source no clock");
+    }
+    check_partitions(source, fields);
+  }
+
+  void check_partitions(const SourceConfig& source, const Schema& fields) {
+    const auto place = [&](std::string_view key) { return place_of("source", source.name, key); };
+    const bool held = source.start_hold.ns > 0;
+    if (source.partition.empty()) {
+      for (const std::string_view key : {"partitions", "start_hold"})
+        if (key == "partitions" ? !source.partitions.empty() : held)
+          problem(place(key), std::string(key) +
+                                  ": waits for partitions; name their field in "
+                                  "'partition'");
+      return;
+    }
+    const int field = fields.find(source.partition);
+    if (source.partitions.empty() || field < 0) return;
+    std::set<std::array<int64_t, kMaxKeyWords>> seen;
+    for (const std::string& value : source.partitions) {
+      const auto words = parse_field(fields.fields[static_cast<size_t>(field)], value);
+      if (!words.ok())
+        problem(place("partitions"),
+                "partitions: " + std::string(from_absl(words.status().message())));
+      else if (!seen.insert(words->word).second)
+        problem(place("partitions"), "partitions: " + quoted(value) + " stands there twice");
+    }
+    if (source.partitions.size() >= source.max_partitions)
+      problem(place("partitions"), "partitions: names " + std::to_string(source.partitions.size()) +
+                                       "; max_partitions must be larger, one being for the rest");
+    if (likely_lanes(source) > 1 && !held)
+      problem(place("partitions"),
+              "partitions: a partition lives in one lane, and with several nobody knows in which: "
+              "each would wait for all; give 'start_hold' a time");
   }
 
   // A followed file that does not grow keeps the frontier where it is, until it counts as silent;

@@ -8,6 +8,7 @@
 // in bytes, everything inside its limits.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -72,6 +73,8 @@ struct PortConfig {
 };
 
 enum class SourceType : uint8_t { kFile, kPort };
+// What moves the watermarks of a source: events, less out_of_orderness or nothing; marks; nothing.
+enum class WatermarkStrategy : uint8_t { kBounded, kMonotonous, kPunctuated, kNone };
 
 struct SourceConfig {
   std::string name;
@@ -81,16 +84,27 @@ struct SourceConfig {
   std::string format = "packet";
   std::string zone;  // of formats whose time is local; empty: the format's own
   // Event time of each lane; INT64_MAX: never. Bounds are the source's promise.
+  WatermarkStrategy watermark = WatermarkStrategy::kBounded;
+  std::string progress;  // kPunctuated: which events mark (query/expression.h); empty: none
+  MarkOf progress_of = MarkOf::kPartition;
   Duration out_of_orderness, idle_after, silent_after, max_ahead, max_behind, max_drift;
+  EventTime min_time = EventTime::before_all();
+  GuardPolicy beyond_max_ahead = GuardPolicy::kAccept, beyond_max_behind = GuardPolicy::kAccept,
+              before_min_time = GuardPolicy::kDrop;
   LatenessBy lateness_by = LatenessBy::kPartition;
   std::string partition;  // field whose value names the partition; empty: one partition
   uint32_t max_partitions = 1;
+  std::vector<std::string> partitions;  // values that are waited for from the start
+  Duration start_hold;                  // 0: no limit for `partitions`, no hold without them
   Place place;
 
-  LaneOptions lane_options() const {
-    return {out_of_orderness, idle_after, max_ahead, max_behind, lateness_by, max_partitions};
-  }
+  LaneOptions lane_options() const;
+  // An empty poll of its lanes says how far it is: stamps are the port's own, and marks count.
+  bool has_clock() const;
 };
+
+// The words of `partitions`; the source has been checked.
+std::vector<std::array<int64_t, 2>> declared_partitions(const SourceConfig& source);
 
 enum class SinkType : uint8_t { kTerminal, kStdout, kFile, kUdp };
 

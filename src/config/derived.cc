@@ -2,6 +2,7 @@
 #include "base/rng.h"
 #include "config/config.h"
 #include "format/catalog.h"
+#include "query/field_text.h"
 
 namespace tidewire {
 
@@ -15,7 +16,11 @@ std::vector<QuerySource> query_sources(const Config& config, std::span<const uin
     to.schema = schema(from.format);
     to.partition = from.partition;
     for (uint32_t n = 0; n < lanes[i]; ++n) to.lanes.push_back(LaneId{lane++});
-    to.bound = from.out_of_orderness;
+    to.progress = from.progress;
+    // Without a bound on events, windows may be open from the first one on.
+    const LaneOptions lane_options = from.lane_options();
+    to.bound = lane_options.watermark_by == WatermarkBy::kEvents ? lane_options.bound
+                                                                 : Duration{INT64_MAX};
     to.max_ahead = from.max_ahead;
     to.max_behind = from.max_behind;
     to.max_drift = from.max_drift;
@@ -23,6 +28,43 @@ std::vector<QuerySource> query_sources(const Config& config, std::span<const uin
     sources.push_back(std::move(to));
   }
   return sources;
+}
+
+LaneOptions SourceConfig::lane_options() const {
+  LaneOptions lane;
+  lane.bound = watermark == WatermarkStrategy::kMonotonous ? Duration{} : out_of_orderness;
+  lane.idle_after = idle_after;
+  lane.max_ahead = max_ahead;
+  lane.max_behind = max_behind;
+  lane.lateness_by = lateness_by;
+  lane.max_partitions = max_partitions;
+  lane.watermark_by = watermark == WatermarkStrategy::kPunctuated ? WatermarkBy::kMarks
+                      : watermark == WatermarkStrategy::kNone     ? WatermarkBy::kNothing
+                                                                  : WatermarkBy::kEvents;
+  lane.mark_of = progress_of;
+  lane.min_time = min_time;
+  lane.beyond_max_ahead = beyond_max_ahead;
+  lane.beyond_max_behind = beyond_max_behind;
+  lane.before_min_time = before_min_time;
+  lane.declared = static_cast<uint32_t>(partitions.size());
+  lane.start_hold = start_hold;
+  return lane;
+}
+
+bool SourceConfig::has_clock() const {
+  return watermark == WatermarkStrategy::kPunctuated && type == SourceType::kPort &&
+         port.clock != StampClock::kNone;
+}
+
+std::vector<std::array<int64_t, 2>> declared_partitions(const SourceConfig& source) {
+  std::vector<std::array<int64_t, 2>> declared;
+  const Schema& fields = *schema(source.format);
+  const int at = fields.find(source.partition);
+  for (const std::string& value : source.partitions) {
+    const FieldWords words = *parse_field(fields.fields[static_cast<size_t>(at)], value);
+    declared.push_back({words.word[0], words.word[1]});
+  }
+  return declared;
 }
 
 std::vector<QuerySpec> query_specs(const Config& config) {

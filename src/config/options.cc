@@ -3,6 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include "query/field_text.h"
+
 namespace tidewire {
 namespace {
 
@@ -13,6 +15,7 @@ using Value = OptionValue;
 constexpr int64_t kYears = int64_t{3650} * 86'400 * kSecond;  // ten: nothing sane is longer
 constexpr int64_t kLine = 4096;                               // characters of a text
 constexpr int64_t kNames = 64;                                // items of a list
+constexpr int64_t kPartitions = 4096;                         // declared ones
 
 uint32_t u32(const Value& v) { return static_cast<uint32_t>(v.number); }
 uint64_t u64(const Value& v) { return static_cast<uint64_t>(v.number); }
@@ -58,6 +61,9 @@ constexpr std::string_view kFileLanes = "one per_file";
 constexpr std::string_view kReaders = "auto uring pread";
 constexpr std::string_view kClocks = "none nanoseconds microseconds ticks";
 constexpr std::string_view kLateness = "partition lane";
+constexpr std::string_view kWatermarks = "bounded monotonous punctuated none";
+constexpr std::string_view kMarkOf = "partition lane";
+constexpr std::string_view kGuards = "accept drop divert";
 constexpr std::string_view kPlacements = "auto local exchange";
 constexpr std::string_view kWindows = "tumbling sliding session cumulate calendar count global";
 constexpr std::string_view kUnits = "hour day week month";
@@ -233,10 +239,29 @@ const Option kOptions[] = {
     option("source", "promiscuous", Kind::kBool, "true", 0, 1, "Take packets for other hosts too.",
            [](Target& t, const Value& v) { t.source->port.promiscuous = v.number != 0; })
         .when("type=port"),
+    choice("source", "watermark", "bounded", kWatermarks,
+           "What says that no earlier event is still to come. bounded: the latest event, less "
+           "out_of_orderness. monotonous: the latest event. punctuated: events that `progress` "
+           "names, and what the feed itself says: MoldUDP64's heartbeat and end of session, an "
+           "empty poll of a port that stamps packets (clock). none: only the end of the input, so "
+           "that windows are all open until then.",
+           [](Target& t, const Value& v) {
+             t.source->watermark = chosen<WatermarkStrategy>(kWatermarks, v);
+           }),
     option("source", "out_of_orderness", Kind::kDuration, "100 ms", 0, kYears,
            "How much earlier than the latest event one may still come. Windows close this much "
-           "later.",
-           [](Target& t, const Value& v) { t.source->out_of_orderness = duration(v); }),
+           "later. punctuated: than the arrival stamp, where a feed says that it has caught up.",
+           [](Target& t, const Value& v) { t.source->out_of_orderness = duration(v); })
+        .when("watermark=bounded punctuated"),
+    option("source", "progress", Kind::kText, "", 0, kLine,
+           "Events that mark progress, in the words of a query's `where`, such as \"type == 'S'\": "
+           "no event before the time of such a one is still to come. Empty: none does.",
+           [](Target& t, const Value& v) { t.source->progress = v.text; })
+        .when("watermark=punctuated"),
+    choice("source", "progress_of", "partition", kMarkOf,
+           "Whose progress they mark: that of their partition, or of the whole lane.",
+           [](Target& t, const Value& v) { t.source->progress_of = chosen<MarkOf>(kMarkOf, v); })
+        .when("watermark=punctuated"),
     option("source", "partition", Kind::kText, "", 0, 64,
            "Field whose value names the partition, each with its own watermark. Empty: one "
            "partition a lane.",
@@ -244,6 +269,15 @@ const Option kOptions[] = {
     option("source", "max_partitions", Kind::kInteger, "64", 1, 65'536,
            "Partitions of a lane; with `partition`. Events of more share the first one, counted.",
            [](Target& t, const Value& v) { t.source->max_partitions = u32(v); }),
+    option("source", "partitions", Kind::kTexts, "", 0, kPartitions,
+           "Values of `partition` that are waited for from the start: no window closes before each "
+           "was heard. Others join when they come.",
+           [](Target& t, const Value& v) { t.source->partitions = v.texts; }),
+    option("source", "start_hold", Kind::kDuration, "0 s", 0, kYears,
+           "How long, in the lane's own arrival stamps, windows stay open at the start: for "
+           "`partitions` that are not heard (0 s: without limit), or, without them, for partitions "
+           "to turn up (0 s: not at all).",
+           [](Target& t, const Value& v) { t.source->start_hold = duration(v); }),
     option("source", "idle_after", Kind::kDuration, "never", 1, kNeverAllowed,
            "A partition without events for so long, in the lane's own arrival stamps, holds "
            "nothing back.",
@@ -256,10 +290,39 @@ const Option kOptions[] = {
            "An event further ahead of its arrival stamp moves no watermark: one wrong clock must "
            "not make all others late.",
            [](Target& t, const Value& v) { t.source->max_ahead = duration(v); }),
+    choice(
+        "source", "beyond_max_ahead", "accept", kGuards,
+        "What becomes of such an event. accept: it joins its windows. drop: it ends there, "
+        "counted. divert: to the `late_sinks` of the source's queries; without any it is dropped.",
+        [](Target& t, const Value& v) {
+          t.source->beyond_max_ahead = chosen<GuardPolicy>(kGuards, v);
+        }),
     option("source", "max_behind", Kind::kDuration, "1 m", 0, kNeverAllowed,
            "A partition further behind its lane's leader holds nothing back: one slow clock must "
            "not stop all windows.",
            [](Target& t, const Value& v) { t.source->max_behind = duration(v); }),
+    choice("source", "beyond_max_behind", "accept", kGuards,
+           "What becomes of the events of such a partition. accept: they are late where their "
+           "windows have closed.",
+           [](Target& t, const Value& v) {
+             t.source->beyond_max_behind = chosen<GuardPolicy>(kGuards, v);
+           }),
+    option(
+        "source", "min_time", Kind::kText, "", 0, 64,
+        "No sound event is earlier, such as \"2020-01-01T00:00:00Z\": clocks that were never set "
+        "start in 1970. Empty: any time is.",
+        [](Target& t, const Value& v) {
+          if (!v.text.empty()) t.source->min_time = parse_time(v.text).value_or(EventTime{});
+        })
+        .checked([](const Value& v) {
+          return v.text.empty() || parse_time(v.text).ok()
+                     ? nullptr
+                     : "must be a time such as \"2020-01-01T00:00:00Z\"";
+        }),
+    choice("source", "before_min_time", "drop", kGuards, "What becomes of an earlier one.",
+           [](Target& t, const Value& v) {
+             t.source->before_min_time = chosen<GuardPolicy>(kGuards, v);
+           }),
     option("source", "max_drift", Kind::kDuration, "10 s", 0, kNeverAllowed,
            "How far lanes may run apart; sizes the panes that are open at once.",
            [](Target& t, const Value& v) { t.source->max_drift = duration(v); }),

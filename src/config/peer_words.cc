@@ -13,6 +13,12 @@ struct Word {
 constexpr std::string_view kProcessingTime =
     "there are no windows of processing time: their results would depend on when they were worked "
     "out. Choose the same window in event time; provisional_every shows it by the clock meanwhile";
+constexpr std::string_view kProcessingStrategy =
+    "there is no processing-time strategy: results would depend on when and how fast a machine "
+    "ran, "
+    "and a replay would not give them again. Where arrival is the time, the format \"packet\" has "
+    "it "
+    "from the capture's stamps";
 constexpr std::string_view kEvictor =
     "there are no evictors: every event of a window would have to be kept. Select events with "
     "`where`, or take the last n of a key with type = \"count\"";
@@ -54,7 +60,25 @@ constexpr Word kWords[] = {
     {"query.window", "type=processing_time_session", kProcessingTime},
     {"query.window", "type=delta", kDelta},
     {"query.window", "type=continuous", kContinuous},
+    {"source", "watermark=processing", kProcessingStrategy},
+    {"source", "watermark=processing_time", kProcessingStrategy},
+    {"source", "watermark=proctime", kProcessingStrategy},
+    {"source", "watermark=ingestion", kProcessingStrategy},
+    {"source", "watermark=ingestion_time", kProcessingStrategy},
+    {"source", "watermark=arrival", kProcessingStrategy},
+    {"source", "watermark=clock", kProcessingStrategy},
+    {"source", "watermark=wall_clock", kProcessingStrategy},
+    {"source", "watermark=system_time", kProcessingStrategy},
     // ---- what is called otherwise
+    {"source", "watermark=bounded_out_of_orderness", "say \"bounded\""},
+    {"source", "watermark=monotonic", "say \"monotonous\""},
+    {"source", "watermark=ascending", "say \"monotonous\""},
+    {"source", "watermark=no_watermarks", "say \"none\""},
+    {"source", "watermark_strategy", "say watermark"},
+    {"source", "idle_timeout", "say idle_after (a partition) or silent_after (a lane)"},
+    {"source", "with_idleness", "say idle_after (a partition) or silent_after (a lane)"},
+    {"source", "max_out_of_orderness", "say out_of_orderness"},
+    {"source", "watermark_alignment", "say max_drift"},
     {"query.window", "type=tumble", "say \"tumbling\""},
     {"query.window", "type=fixed", "say \"tumbling\""},
     {"query.window", "type=hop", "say \"sliding\""},

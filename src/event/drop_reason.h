@@ -1,9 +1,10 @@
 // Where input ends that does not become rows, and what was odd about input that does. Nothing is
 // lost without one of these names; the tables are printed in the summary and (later) exported.
 //
-//   packets:  received = parsed + dropped[reason]                       (missed by the NIC is
-//   counted apart) events:   parsed   = no_time + out_of_range + passed_on queries:  passed_on =
-//   filtered + natural + deferred + late + overflow + no_window + still deferred
+//   packets:  received  = parsed + dropped[reason]           (missed by the NIC is counted apart)
+//   events:   parsed    = no_time + out_of_range + dropped[guard] + diverted[guard] + passed_on
+//   queries:  passed_on = filtered + natural + deferred + late + overflow + no_window
+//                         + still deferred
 #pragma once
 
 #include <array>
@@ -57,11 +58,23 @@ enum class LateReason : uint8_t {
   kCount,
 };
 
-// An event that ends before the windows.
+// By guard; that of kLate stays 0.
+using GuardCounts = std::array<uint64_t, static_cast<size_t>(LateReason::kCount)>;
+
+// Where an event ends that does not reach the windows, and how many do. A parser counts what it has
+// read as passed on; the lane takes back what one of its guards ends.
 struct EventCounts {
   uint64_t no_time = 0;
   uint64_t out_of_range = 0;  // within a window of int64's edge
+  GuardCounts dropped{};
+  GuardCounts diverted{};  // to the late sinks of the source's queries
   uint64_t passed_on = 0;
+  uint64_t sum() const {
+    uint64_t all = no_time + out_of_range + passed_on;
+    for (const uint64_t n : dropped) all += n;
+    for (const uint64_t n : diverted) all += n;
+    return all;
+  }
 };
 
 using DropCounts = std::array<uint64_t, static_cast<size_t>(DropReason::kCount)>;
@@ -77,7 +90,7 @@ struct LaneCounts {
   DropCounts dropped{};
   NoteCounts noted{};
   EventCounts ended{};
-  uint64_t far_ahead = 0;  // events beyond max_ahead: accepted, but they move no watermark
+  GuardCounts met{};  // events beyond each guard, whatever became of them
   uint64_t drop(DropReason reason) { return ++dropped[static_cast<size_t>(reason)]; }
   void note(Note n, uint64_t times = 1) { noted[static_cast<size_t>(n)] += times; }
 };

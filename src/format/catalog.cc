@@ -16,11 +16,12 @@ struct Format {
   const Schema& (*schema)();
   absl::StatusOr<std::unique_ptr<Parser>> (*make)(const ParserOptions&, const ColumnMap&,
                                                   const FormatOptions&);
+  bool marks;  // its packets say how far the feed is
 };
 
 constexpr std::array kFormats{
-    Format{"packet", packet_schema, make_packet_parser},
-    Format{"itch", itch_schema, make_itch_parser},
+    Format{"packet", packet_schema, make_packet_parser, false},
+    Format{"itch", itch_schema, make_itch_parser, true},
 };
 
 constexpr auto kNames = [] {
@@ -42,6 +43,11 @@ std::span<const std::string_view> format_names() { return kNames; }
 const Schema* schema(std::string_view format) {
   const Format* found = find(format);
   return found != nullptr ? &found->schema() : nullptr;
+}
+
+bool has_marks(std::string_view format) {
+  const Format* found = find(format);
+  return found != nullptr && found->marks;
 }
 
 absl::StatusOr<std::unique_ptr<Parser>> make_parser(std::string_view format,

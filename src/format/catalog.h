@@ -20,6 +20,7 @@ struct FormatOptions {
 
 std::span<const std::string_view> format_names();
 const Schema* schema(std::string_view format);  // null: no such format; else lives for ever
+bool has_marks(std::string_view format);        // event/event_batch.h, Mark
 // The parser of one lane. Errors: unknown format, or what a format option cannot be.
 absl::StatusOr<std::unique_ptr<Parser>> make_parser(std::string_view format,
                                                     const ParserOptions& options,

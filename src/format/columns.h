@@ -54,7 +54,7 @@ class ColumnWriter {
  public:
   ColumnWriter(std::span<const ItemField<Item>> fields, const ParserOptions& options,
                const ColumnMap& columns)
-      : partitions_(options.max_partitions) {
+      : partitions_(options.max_partitions, options.declared) {
     for (uint32_t f = 0; f < fields.size(); ++f)
       if (columns.wants(f)) wanted_.push_back({fields[f].fill, columns.column[f]});
     if (options.partition_field >= 0)
@@ -70,6 +70,10 @@ class ColumnWriter {
     }
     partition_by_->fill(item, batch.count, partition_value_.data());
     partitions_.assign(partition_value_.data(), partition_by_->field.words, batch, counts);
+  }
+
+  bool partition_value(PartitionId id, std::array<int64_t, 2>& words) const {
+    return partition_by_ != nullptr && partitions_.value_of(id, words);
   }
 
  private:

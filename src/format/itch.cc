@@ -11,6 +11,7 @@
 
 #include "format/itch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -139,15 +140,22 @@ const ItemField<Message> kFields[] = {
 // known session goes on where it was.
 class Sessions {
  public:
-  // The window of the session whose packet says `sequence` first; never null.
-  SequenceWindow& find(const uint8_t* session, uint64_t sequence, LaneCounts& counts) {
+  struct Session {
+    uint64_t head = 0;
+    uint16_t tail = 0;
+    uint64_t used = 0;   // when last, in packets; 0: never
+    bool ended = false;  // by its own word; a message after it takes that back
+    SequenceWindow window;
+  };
+  // The session of a packet whose first message is `sequence`.
+  Session& find(const uint8_t* session, uint64_t sequence, LaneCounts& counts) {
     const uint64_t head = read_be64(session);
     const uint16_t tail = read_be16(session + 8);
-    Slot* oldest = &slots_[0];
-    for (Slot& slot : slots_) {
+    Session* oldest = &slots_[0];
+    for (Session& slot : slots_) {
       if (slot.used != 0 && slot.head == head && slot.tail == tail) {
         slot.used = ++clock_;
-        return slot.window;
+        return slot;
       }
       if (slot.used < oldest->used) oldest = &slot;
     }
@@ -155,19 +163,20 @@ class Sessions {
     oldest->head = head;
     oldest->tail = tail;
     oldest->used = ++clock_;
+    oldest->ended = false;
     oldest->window.start(sequence);
-    return oldest->window;
+    return *oldest;
+  }
+  // Whether no other session is under way.
+  bool none_beside(const Session& session) const {
+    return std::all_of(slots_.begin(), slots_.end(), [&](const Session& other) {
+      return &other == &session || other.used == 0 || other.ended;
+    });
   }
 
  private:
-  struct Slot {
-    uint64_t head = 0;
-    uint16_t tail = 0;
-    uint64_t used = 0;  // when last, in packets; 0: never
-    SequenceWindow window;
-  };
   uint64_t clock_ = 0;
-  std::array<Slot, 4> slots_;
+  std::array<Session, 4> slots_;
 };
 
 // Whether the days around a moment have int64 nanoseconds. What lies farther out is out of any
@@ -189,12 +198,12 @@ class ItchParser final : public Parser {
   bool next(EventBatch& batch, LaneCounts& counts) override {
     batch.lane = lane_;
     batch.ordinal = ordinal_;
-    batch.count = 0;
+    batch.count = batch.marks = 0;
     while (burst_ != nullptr && batch.count < kBatchMax) {
       if (open_) {
         read_messages(batch, counts);
       } else if (packet_ < burst_->count) {
-        open(packet_++, counts);
+        open(packet_++, batch, counts);
       } else {
         burst_ = nullptr;
       }
@@ -205,8 +214,13 @@ class ItchParser final : public Parser {
     return burst_ != nullptr;
   }
 
+  bool partition_value(PartitionId id, std::array<int64_t, 2>& words) const override {
+    return writer_.partition_value(id, words);
+  }
+
  private:
-  void open(uint32_t i, LaneCounts& counts);
+  void open(uint32_t i, EventBatch& batch, LaneCounts& counts);
+  void take_status(bool ends, EventBatch& batch, LaneCounts& counts);
   void read_messages(EventBatch& batch, LaneCounts& counts);
   bool take_message(uint32_t length, EventBatch& batch, LaneCounts& counts);
   void close(LaneCounts& counts);
@@ -227,7 +241,8 @@ class ItchParser final : public Parser {
   bool open_ = false;
   EventTime arrival_{};
   const uint8_t* session_ = nullptr;
-  SequenceWindow* window_ = nullptr;
+  Sessions::Session* session_state_ = nullptr;
+  SequenceWindow* window_ = nullptr;  // its
   const uint8_t* at_ = nullptr;
   const uint8_t* end_ = nullptr;
   uint64_t sequence_ = 0;
@@ -238,7 +253,7 @@ class ItchParser final : public Parser {
   std::array<Message, kBatchMax> message_;
 };
 
-void ItchParser::open(uint32_t i, LaneCounts& counts) {
+void ItchParser::open(uint32_t i, EventBatch& batch, LaneCounts& counts) {
   const Burst& burst = *burst_;
   Headers h;
   if (const auto reason = read_headers(burst.link[i], burst.data[i], burst.length[i],
@@ -267,19 +282,32 @@ void ItchParser::open(uint32_t i, LaneCounts& counts) {
   arrival_ = burst.arrival[i];
   session_ = mold;
   sequence_ = read_be64(mold + 10);
-  window_ = &sessions_.find(session_, sequence_, counts);
+  session_state_ = &sessions_.find(session_, sequence_, counts);
+  window_ = &session_state_->window;
   at_ = mold + kMoldHeader;
   cut_by_capture_ = h.captured_length < h.wire_length;
   left_ = read_be16(mold + 18);
   if (left_ == kHeartbeat || left_ == kEndOfSession) {
-    counts.note(left_ == kHeartbeat ? Note::kHeartbeat : Note::kEndOfSession);
-    window_->expect(sequence_, counts);
-    ++counts.packets_parsed;
+    take_status(left_ == kEndOfSession, batch, counts);
     return;
   }
+  session_state_->ended = false;
   any_new_ = false;
   open_ = true;
   find_days(arrival_);
+}
+
+// A heartbeat or the end of the session names the message that comes next. If nothing before it is
+// missing, the feed is caught up with the moment at which it was sent; but another session of the
+// lane, of which this one knows nothing, must not still be running.
+void ItchParser::take_status(bool ends, EventBatch& batch, LaneCounts& counts) {
+  counts.note(ends ? Note::kEndOfSession : Note::kHeartbeat);
+  const bool complete = window_->next() == sequence_;
+  window_->expect(sequence_, counts);
+  session_state_->ended = ends;
+  if (complete && arrival_.is_point() && sessions_.none_beside(*session_state_))
+    mark_progress(batch, arrival_);
+  ++counts.packets_parsed;
 }
 
 void ItchParser::read_messages(EventBatch& batch, LaneCounts& counts) {

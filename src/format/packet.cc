@@ -139,6 +139,10 @@ class PacketParser final : public Parser {
     return false;
   }
 
+  bool partition_value(PartitionId id, std::array<int64_t, 2>& words) const override {
+    return writer_.partition_value(id, words);
+  }
+
  private:
   uint32_t read_burst(const Burst& burst, EventBatch& batch, LaneCounts& counts) {
     constexpr uint32_t kAhead = 6;  // packets whose first line is asked for before it is needed

@@ -3,6 +3,10 @@
 // state.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <vector>
+
 #include "event/burst.h"
 #include "event/drop_reason.h"
 #include "event/event_batch.h"
@@ -19,8 +23,10 @@ class Parser {
   // up (the batch may be empty or not; count says). Total on any bytes: what cannot be read ends in
   // a name of event/drop_reason.h. Every event whose time is not usable (base/time.h) ends as
   // out_of_range. Packets and bytes received are not its to count (runtime does, at the door). No
-  // allocation, no clock.
+  // allocation, no clock. A packet that says how far the feed is leaves a mark (mark_progress).
   virtual bool next(EventBatch& batch, LaneCounts& counts) = 0;
+  // The words of the value that names a partition. False: it has none. Not while next() may run.
+  virtual bool partition_value(PartitionId, std::array<int64_t, 2>&) const { return false; }
 };
 
 // What a parser is made with, common to all formats.
@@ -30,6 +36,8 @@ struct ParserOptions {
   // Field whose value (all its words) names the partition: ids from 1 in order of discovery, what
   // comes after the table is full joins 0. -1: all events are partition 0.
   int partition_field = -1;
+  // Values that have their ids from the start: 1, 2, ... in this order; fewer than max_partitions.
+  std::vector<std::array<int64_t, 2>> declared{};
 };
 
 }  // namespace tidewire

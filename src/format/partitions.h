@@ -3,8 +3,10 @@
 // after it is full share partition 0, counted.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/hash.h"
@@ -16,8 +18,12 @@ namespace tidewire {
 
 class PartitionTable {
  public:
-  explicit PartitionTable(uint32_t max_partitions)
-      : max_(max_partitions), slots_(std::bit_ceil(uint64_t{max_partitions} * 2 + 2)) {}
+  explicit PartitionTable(uint32_t max_partitions,
+                          std::span<const std::array<int64_t, 2>> declared = {})
+      : max_(max_partitions), slots_(std::bit_ceil(uint64_t{max_partitions} * 2 + 2)) {
+    for (const auto& [high, low] : declared) find(high, low);
+    last_ = {};
+  }
 
   // Writes batch.partition for `count` events; the field's words are columns of `value`.
   void assign(const std::array<int64_t, kBatchMax>* value, uint32_t words, EventBatch& batch,
@@ -28,6 +34,16 @@ class PartitionTable {
       counts.note(Note::kPartitionOverflow, last_.id == 0);
       batch.partition[i] = PartitionId{last_.id};
     }
+  }
+
+  // The value of a partition that was found by it.
+  bool value_of(PartitionId id, std::array<int64_t, 2>& words) const {
+    for (const Slot& slot : slots_) {
+      if (slot.id == 0 || slot.id != index_of(id)) continue;
+      words = {slot.high, slot.low};
+      return true;
+    }
+    return false;
   }
 
  private:

@@ -40,6 +40,8 @@ class SequenceWindow {
     return true;
   }
 
+  uint64_t next() const { return next_; }
+
   // What a heartbeat says: the number that comes next.
   void expect(uint64_t next, LaneCounts& counts) {
     const auto ahead = static_cast<int64_t>(next - next_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "pipeline/select.h"
@@ -12,6 +13,8 @@ namespace tidewire {
 namespace {
 
 constexpr uint32_t kNotOwn = UINT32_MAX;
+constexpr const char* kTrackers = "partition trackers";
+constexpr const char* kLaneRecords = "lateness and guards";
 
 // What each worker promises before its first turn: to hold, if it has lanes.
 std::vector<Progress> at_start(const PipelineOptions& options) {
@@ -42,14 +45,18 @@ struct Pipeline::Impl {
   struct OwnLane {
     LaneId id;
     Lane lane;
+    Predicate progress;
+    LaneRecord* record;
     LaneCounts counts;
     std::vector<uint32_t> queries;  // that it feeds, by id
   };
 
   Impl(const PipelineOptions& options, ExchangeFabric& fabric, Arena& arena);
+  void add_lane(const LaneSpec& spec, const std::vector<Plan>& plans, Arena& arena);
   OwnLane& own(LaneId id);
   uint32_t turn(const Turn& in, ResultWriter& out);
   void take_events(EventBatch& batch);
+  void divert(Query& query, const EventBatch& batch);
   void add(Query& query, const Rows& rows);
   void advance();
   uint32_t run_timeline(ResultWriter& out);
@@ -79,17 +86,8 @@ Pipeline::Impl::Impl(const PipelineOptions& options, ExchangeFabric& fabric, Are
       rows_per_turn(options.rows_per_turn) {
   CHECK(options.workers == fabric.workers());
   CHECK(results_per_turn > 0 && rows_per_turn > 0);
-  for (const LaneSpec& spec : options.lanes) {
-    if (spec.worker != options.worker) continue;
-    lane_at.resize(std::max<size_t>(lane_at.size(), index_of(spec.id) + size_t{1}), kNotOwn);
-    CHECK(lane_at[index_of(spec.id)] == kNotOwn);
-    lane_at[index_of(spec.id)] = static_cast<uint32_t>(lanes.size());
-    lanes.push_back({spec.id,
-                     Lane(spec.options, arena.take<PartitionTracker>(spec.options.max_partitions,
-                                                                     "partition trackers")),
-                     {},
-                     {}});
-  }
+  for (const LaneSpec& spec : options.lanes)
+    if (spec.worker == options.worker) add_lane(spec, options.plans, arena);
   for (const Plan& plan : options.plans) {
     CHECK(index_of(plan.id) == queries.size());
     CHECK(plan.key_words <= 2 || plan.key_words == kMaxKeyWords);
@@ -115,6 +113,25 @@ Pipeline::Impl::Impl(const PipelineOptions& options, ExchangeFabric& fabric, Are
   advance();
 }
 
+void Pipeline::Impl::add_lane(const LaneSpec& spec, const std::vector<Plan>& plans, Arena& arena) {
+  lane_at.resize(std::max<size_t>(lane_at.size(), index_of(spec.id) + size_t{1}), kNotOwn);
+  CHECK(lane_at[index_of(spec.id)] == kNotOwn);
+  lane_at[index_of(spec.id)] = static_cast<uint32_t>(lanes.size());
+  LaneOptions lane = spec.options;
+  // Where nobody is shown what is diverted, it is dropped, and counted so.
+  const bool shown = std::any_of(plans.begin(), plans.end(), [&](const Plan& plan) {
+    return plan.late_rows &&
+           std::find(plan.lanes.begin(), plan.lanes.end(), spec.id) != plan.lanes.end();
+  });
+  for (GuardPolicy* policy :
+       {&lane.beyond_max_ahead, &lane.beyond_max_behind, &lane.before_min_time})
+    if (*policy == GuardPolicy::kDivert && !shown) *policy = GuardPolicy::kDrop;
+  LaneRecord& record = arena.take<LaneRecord>(1, kLaneRecords)[0];
+  record.offences = arena.take<GuardCounts>(lane.max_partitions, kLaneRecords);
+  const auto trackers = arena.take<PartitionTracker>(lane.max_partitions, kTrackers);
+  lanes.push_back({spec.id, Lane(lane, trackers, &record), spec.progress, &record, {}, {}});
+}
+
 Pipeline::Impl::OwnLane& Pipeline::Impl::own(LaneId id) {
   CHECK(index_of(id) < lane_at.size() && lane_at[index_of(id)] != kNotOwn);
   return lanes[lane_at[index_of(id)]];
@@ -133,7 +150,7 @@ uint32_t Pipeline::Impl::turn(const Turn& in, ResultWriter& out) {
   //    this nothing refers to the batch any more.
   if (in.batch) {
     take_events(*in.batch);
-    work += in.batch->count;
+    work += in.batch->count + in.batch->marks;
   }
   // 4. Only now tell the others how far we are: every row below this frontier is already in their
   //    rings.
@@ -149,17 +166,34 @@ uint32_t Pipeline::Impl::turn(const Turn& in, ResultWriter& out) {
 
 void Pipeline::Impl::take_events(EventBatch& batch) {
   OwnLane& l = own(batch.lane);
-  l.lane.stamp(batch, l.counts);
+  l.lane.stamp(batch, l.counts,
+               l.progress.steps.empty() ? nullptr : matches(l.progress, batch, scratch));
   if (batch.count == 0) return;
   for (const uint32_t q : l.queries) {
     Query& query = queries[q];
+    if (batch.outside > 0 && query.plan.late_rows) divert(query, batch);
     const Rows rows = select(query.plan, batch, scratch);
-    query.passed_on += batch.count;
-    query.filtered += batch.count - rows.count;
+    query.passed_on += batch.count - batch.outside;
+    query.filtered += batch.count - batch.outside - rows.count;
     if (query.plan.placement == Placement::kLocal)
       add(query, rows);
     else
       add(query, exchange.route(query.plan, rows));
+  }
+}
+
+// What a guard has ended goes to the query's late sink, on the worker that has read it: no window
+// of any key takes it.
+void Pipeline::Impl::divert(Query& query, const EventBatch& batch) {
+  const LaneOptions& guards = own(batch.lane).lane.options();
+  const std::pair<LateReason, GuardPolicy> all[] = {
+      {LateReason::kTooFarAhead, guards.beyond_max_ahead},
+      {LateReason::kTooFarBehind, guards.beyond_max_behind},
+      {LateReason::kBeforeMinTime, guards.before_min_time}};
+  for (const auto& [reason, policy] : all) {
+    if (policy != GuardPolicy::kDivert) continue;
+    const Rows rows = select(query.plan, batch, scratch, reason);
+    if (rows.count > 0) query.store->divert(rows, reason);
   }
 }
 
@@ -272,12 +306,15 @@ bool Pipeline::Impl::keeps_up() const {
 // ---------------------------------------------------------------- the room's door
 std::vector<ArenaTerm> pipeline_memory(const PipelineOptions& options) {
   const ExchangeSizes sizes(options.plans);
-  uint64_t trackers = 0;
-  for (const LaneSpec& spec : options.lanes)
-    if (spec.worker == options.worker)
-      trackers += spec.options.max_partitions * sizeof(PartitionTracker);
+  uint64_t trackers = 0, records = 0;
+  for (const LaneSpec& spec : options.lanes) {
+    if (spec.worker != options.worker) continue;
+    trackers += spec.options.max_partitions * sizeof(PartitionTracker);
+    records += sizeof(LaneRecord) + spec.options.max_partitions * sizeof(GuardCounts);
+  }
   std::vector<ArenaTerm> terms = {{"select scratch", sizeof(SelectScratch)}};
-  if (trackers > 0) terms.push_back({"partition trackers", trackers});
+  if (trackers > 0) terms.push_back({kTrackers, trackers});
+  if (records > 0) terms.push_back({kLaneRecords, records});
   if (options.workers > 1) {
     terms.push_back(
         {"exchange rings", (options.workers - 1) * sizes.ring_lines * sizeof(ExchangeLine)});
@@ -297,6 +334,7 @@ uint32_t Pipeline::turn(const Turn& in, ResultWriter& out) { return impl_->turn(
 bool Pipeline::wake(LaneId lane, EventTime& floor) { return impl_->wake(lane, floor); }
 const Lane& Pipeline::lane(LaneId id) const { return impl_->own(id).lane; }
 LaneCounts& Pipeline::lane_counts(LaneId id) { return impl_->own(id).counts; }
+const LaneRecord& Pipeline::lane_record(LaneId id) const { return *impl_->own(id).record; }
 EventTime Pipeline::frontier() const { return impl_->exchange.frontier(); }
 EventTime Pipeline::fired() const { return {impl_->fired.load(std::memory_order_relaxed)}; }
 bool Pipeline::at_rest() const { return impl_->at_rest(); }

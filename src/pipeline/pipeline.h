@@ -30,6 +30,7 @@ struct LaneSpec {
   LaneId id{};
   uint32_t worker = 0;  // who polls it
   LaneOptions options;
+  Predicate progress{};  // WatermarkBy::kMarks: the events that mark; empty: none does
 };
 
 struct PipelineOptions {
@@ -70,7 +71,8 @@ class Pipeline {
 
   const Lane& lane(LaneId id) const;
   LaneCounts& lane_counts(LaneId id);  // the parser of the lane counts into it
-  EventTime frontier() const;          // G as this worker knows it
+  const LaneRecord& lane_record(LaneId id) const;
+  EventTime frontier() const;  // G as this worker knows it
   // Place up to which all its queries have run. end_of_time(): every lane of every worker has ended
   // and all is out.
   EventTime fired() const;

@@ -1,6 +1,7 @@
 #include "pipeline/select.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/check.h"
 
@@ -25,10 +26,11 @@ void mark_set(const int64_t* column, uint32_t count, const int64_t* set, int64_t
 }
 
 // Leaves 1 for each row that the program accepts in scratch.mask[0].
-void evaluate(const Plan& plan, const EventBatch& batch, SelectScratch& scratch) {
+void evaluate(std::span<const PredicateStep> steps, std::span<const int64_t> set,
+              const EventBatch& batch, SelectScratch& scratch) {
   const uint32_t count = batch.count;
   uint32_t depth = 0;
-  for (const PredicateStep& step : plan.where) {
+  for (const PredicateStep& step : steps) {
     const int64_t* column = batch.column[step.column].data();
     switch (step.op) {
       case PredicateStep::Op::kRange: {
@@ -48,7 +50,7 @@ void evaluate(const Plan& plan, const EventBatch& batch, SelectScratch& scratch)
       }
       case PredicateStep::Op::kIn: {
         DCHECK(depth < kPredicateDepthMax);
-        mark_set(column, count, plan.set.data() + step.low, step.high, scratch.mask[depth++]);
+        mark_set(column, count, set.data() + step.low, step.high, scratch.mask[depth++]);
         break;
       }
       case PredicateStep::Op::kPrefix: {
@@ -158,7 +160,13 @@ void pack_keys(const Plan& plan, const EventBatch& batch, const Columns& columns
 
 }  // namespace
 
-Rows select(const Plan& plan, const EventBatch& batch, SelectScratch& scratch) {
+const uint8_t* matches(const Predicate& predicate, const EventBatch& batch,
+                       SelectScratch& scratch) {
+  evaluate(predicate.steps, predicate.set, batch, scratch);
+  return scratch.mask[0].data();
+}
+
+Rows select(const Plan& plan, const EventBatch& batch, SelectScratch& scratch, LateReason guard) {
   Rows rows;
   rows.count = batch.count;
   rows.lane = batch.lane;
@@ -166,12 +174,18 @@ Rows select(const Plan& plan, const EventBatch& batch, SelectScratch& scratch) {
   rows.min_time = batch.min_time;
   rows.max_time = batch.max_time;
   rows.max_stamp = batch.max_stamp;
-  if (!plan.where.empty()) {
-    evaluate(plan, batch, scratch);
+  if (!plan.where.empty() || batch.outside > 0) {
+    Mask& mask = scratch.mask[0];
+    if (plan.where.empty())
+      std::fill_n(mask.begin(), batch.count, uint8_t{1});
+    else
+      evaluate(plan.where, plan.set, batch, scratch);
+    for (uint32_t i = 0; batch.outside > 0 && i < batch.count; ++i)
+      mask[i] = static_cast<uint8_t>(mask[i] & static_cast<uint8_t>(batch.guard[i] == guard));
     uint32_t kept = 0;  // the index is written for each row and kept only where the mask is 1
     for (uint32_t i = 0; i < batch.count; ++i) {
       scratch.at[kept] = static_cast<uint8_t>(i);
-      kept += scratch.mask[0][i];
+      kept += mask[i];
     }
     if (kept < batch.count) {
       rows.count = kept;

@@ -25,7 +25,12 @@ struct SelectScratch {
   alignas(64) std::array<std::array<int64_t, kBatchMax>, 2> address;
 };
 
-// batch.count - result.count rows were left out by the predicate.
-Rows select(const Plan& plan, const EventBatch& batch, SelectScratch& scratch);
+// Of the events that no guard has ended (kLate), or of those that `guard` has: which the predicate
+// accepts.
+Rows select(const Plan& plan, const EventBatch& batch, SelectScratch& scratch,
+            LateReason guard = LateReason::kLate);
+// 1 for each event that the predicate, which is not empty, accepts. Holds until scratch is used
+// again.
+const uint8_t* matches(const Predicate& predicate, const EventBatch& batch, SelectScratch& scratch);
 
 }  // namespace tidewire

@@ -37,7 +37,10 @@ class Compiler {
     std::vector<Asked> asked(specs_.size());
     for (query_ = 0; query_ < specs_.size(); ++query_) asked[query_] = resolve(specs_[query_]);
     Compiled out;
-    for (const QuerySource& source : sources_) out.columns.push_back(assign_columns(source, asked));
+    for (const QuerySource& source : sources_) {
+      out.columns.push_back(assign_columns(source, asked));
+      out.progress.push_back(make_progress(source, out.columns.back()));
+    }
     for (query_ = 0; query_ < specs_.size(); ++query_) {
       Plan plan;
       PaneSum panes;
@@ -189,6 +192,9 @@ class Compiler {
     }
     if (const int partition = schema.find(source.partition); partition >= 0)
       used[static_cast<size_t>(partition)] = true;
+    if (ExpressionError error; !source.progress.empty())
+      if (const auto progress = parse_where(source.progress, schema, error))
+        mark_fields(*progress, used);
     uint32_t needed = 0;
     std::string sum;
     for (uint32_t f = 0; f < schema.fields.size(); ++f) {
@@ -207,6 +213,17 @@ class Compiler {
                             " is the limit: read the source twice");
     }
     return map;
+  }
+
+  // What is wrong with it, compile_progress has told.
+  static Predicate make_progress(const QuerySource& source, const ColumnMap& columns) {
+    ExpressionError error;
+    Plan plan;
+    std::string text;
+    if (source.schema == nullptr || source.progress.empty()) return {};
+    const auto condition = parse_where(source.progress, *source.schema, error);
+    if (condition) compile_where(*condition, *source.schema, columns, plan, text);
+    return {std::move(plan.where), std::move(plan.set)};
   }
 
   // ---- the plan
@@ -430,6 +447,22 @@ class Compiler {
 };
 
 }  // namespace
+
+bool compile_progress(std::string_view text, const Schema& schema, std::string& problem,
+                      size_t& at) {
+  ExpressionError error;
+  const auto condition = parse_where(text, schema, error);
+  if (!condition) {
+    problem = error.text;
+    at = error.at;
+    return false;
+  }
+  at = 0;
+  ColumnMap columns;
+  for (size_t f = 0; f < schema.fields.size(); ++f) columns.column[f] = 0;
+  Plan plan;
+  return compile_where(*condition, schema, columns, plan, problem);
+}
 
 Compiled compile(std::span<const QuerySpec> specs, std::span<const QuerySource> sources,
                  HashSeed seed, std::vector<QueryProblem>& problems) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/hash.h"
@@ -27,10 +28,15 @@ struct QueryProblem {
 };
 
 struct Compiled {
-  std::vector<ColumnMap> columns;  // one a source
-  std::vector<Plan> plans;         // one a spec, plans[i].id == i
-  std::vector<PaneSum> panes;      // one a spec; sessions: zeros
+  std::vector<ColumnMap> columns;   // one a source
+  std::vector<Predicate> progress;  // one a source
+  std::vector<Plan> plans;          // one a spec, plans[i].id == i
+  std::vector<PaneSum> panes;       // one a spec; sessions: zeros
 };
+
+// Checks a source's `progress`. False: `problem` says what is wrong, at an offset of the text.
+bool compile_progress(std::string_view text, const Schema& schema, std::string& problem,
+                      size_t& at);
 
 // With problems the result is not to be used.
 Compiled compile(std::span<const QuerySpec> specs, std::span<const QuerySource> sources,

@@ -74,6 +74,10 @@ struct PredicateStep {
           mask_high = 0;  // kPrefix: masks for the low and the high word of the address
 };
 inline constexpr uint32_t kPredicateDepthMax = 8;
+struct Predicate {
+  std::vector<PredicateStep> steps;  // empty: all rows
+  std::vector<int64_t> set;          // sorted operands of kIn
+};
 
 // ---- keys
 struct KeyWord {

@@ -23,6 +23,7 @@ enum class PlacementChoice : uint8_t {
 struct QuerySource {
   std::string name;
   const Schema* schema = nullptr;
+  std::string progress;   // which events mark progress, as `where`; empty: none
   std::string partition;  // field that must have a column as well; empty: none
   std::vector<LaneId> lanes;
   // How far apart its events may be, for the number of panes open at once; INT64_MAX: unbounded.

@@ -226,7 +226,7 @@ void Appliance::run(Duration every, const std::function<void(const ApplianceSamp
   RestDetector rest;
   while (!(all_done() && egress_done_.load(std::memory_order_acquire))) {
     nap(kControlPeriod);
-    account_holder();
+    look();
     const uint32_t requests = requests_.load(std::memory_order_relaxed);
     if (requests >= 2) {
       stopped_early_ = true;
@@ -271,11 +271,28 @@ void Appliance::drain_step(RestDetector& rest) {
   }
 }
 
-// The lane with the least frontier among those that are waited for holds G.
-void Appliance::account_holder() {
+void Appliance::look() {
   const MonotonicTime now = options_.clock->now();
   const Duration passed = between(std::exchange(sampled_, now), now);
   const ApplianceSample seen = sample_workers();  // no driver is asked: that may cost it something
+  account_holder(seen, passed);
+  account_drift(seen);
+}
+
+// A file waits where it is max_drift ahead; a port cannot.
+void Appliance::account_drift(const ApplianceSample& seen) {
+  if (!seen.frontier.is_point()) return;
+  for (const LaneSample& lane : seen.lanes) {
+    if (!lane.live || lane.silent || lane.ended || lane.frontier <= seen.frontier) continue;
+    int64_t& most = drift_ns_[index_of(lane.lane)];
+    const auto ahead =
+        static_cast<uint64_t>(lane.frontier.ns) - static_cast<uint64_t>(seen.frontier.ns);
+    most = std::max(most, static_cast<int64_t>(std::min<uint64_t>(ahead, INT64_MAX)));
+  }
+}
+
+// The lane with the least frontier among those that are waited for holds G.
+void Appliance::account_holder(const ApplianceSample& seen, Duration passed) {
   if (seen.holder < 0) return;
   const LaneSample& lane = seen.lanes[static_cast<size_t>(seen.holder)];
   held_ns_[{index_of(lane.lane), index_of(lane.holder)}] += passed.ns;
@@ -315,6 +332,12 @@ ApplianceSample Appliance::sample() const {
       self->worker->source(i).sample(out.sources[static_cast<size_t>(at - out.lanes.begin())]);
     }
   if (egress_.egress) out.egress = egress_.egress->counts();
+  return out;
+}
+
+std::vector<LaneDrift> Appliance::drifts() const {
+  std::vector<LaneDrift> out;
+  for (const auto& [lane, ns] : drift_ns_) out.push_back({LaneId{lane}, Duration{ns}});
   return out;
 }
 

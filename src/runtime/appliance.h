@@ -58,6 +58,12 @@ struct HolderTime {
   Duration held;
 };
 
+// How far a lane that cannot wait has run ahead of G, at the most, in samples of a control period.
+struct LaneDrift {
+  LaneId lane{};
+  Duration most;
+};
+
 struct ApplianceSample {
   LifecycleState state = LifecycleState::kConfigured;
   std::vector<LaneSample> lanes;        // ascending lane
@@ -89,6 +95,7 @@ class Appliance {
   bool stopped_early() const { return stopped_early_; }  // by a second request
   ApplianceSample sample() const;
   std::vector<HolderTime> holders() const;  // the longest first
+  std::vector<LaneDrift> drifts() const;    // ascending lane; those that were never ahead left out
 
   // For the summary, when stopped.
   size_t workers() const { return workers_.size(); }
@@ -118,7 +125,9 @@ class Appliance {
   void set_phases(Worker::Phase phase);
   void drain_step(class RestDetector& rest);
   ApplianceSample sample_workers() const;
-  void account_holder();
+  void account_holder(const ApplianceSample& seen, Duration passed);
+  void account_drift(const ApplianceSample& seen);
+  void look();
   void finish();
 
   ApplianceOptions options_;
@@ -141,6 +150,7 @@ class Appliance {
   bool ending_ = false;
   bool stopped_early_ = false;
   std::map<std::pair<uint16_t, uint32_t>, int64_t> held_ns_;
+  std::map<uint16_t, int64_t> drift_ns_;
   MonotonicTime sampled_;
 };
 

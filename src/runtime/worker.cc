@@ -101,6 +101,8 @@ void Worker::take_input(Turn& in) {
 }
 
 void Worker::receive(LaneState& lane) {
+  // Read before the lane is asked: what comes later is stamped later.
+  const EventTime asked = may_catch_up(lane) ? clock_.wall() : EventTime::before_all();
   const Received got = lane.feed.source->receive(*burst_);
   switch (got) {
     case Received::kPackets:
@@ -110,6 +112,10 @@ void Worker::receive(LaneState& lane) {
       break;
     case Received::kNothing:
       lane.dry = true;
+      if (asked.is_point()) {
+        lane.caught_up = now_;
+        punctuate(lane, Punctuation::Why::kCaughtUp, earlier(asked, lane.feed.clock_slack));
+      }
       nothing_from(lane);
       break;
     case Received::kEnded:
@@ -121,11 +127,16 @@ void Worker::receive(LaneState& lane) {
   }
 }
 
+bool Worker::may_catch_up(const LaneState& lane) const {
+  return lane.feed.clock_slack.ns != INT64_MAX &&
+         (lane.caught_up.ns == INT64_MIN || between(lane.caught_up, now_).ns >= kMillisecond);
+}
+
 // Silence is counted from the first time that a lane was asked in vain: a lane that waited for the
 // others was not silent.
 void Worker::nothing_from(LaneState& lane) {
   if (!std::exchange(lane.quiet, true)) lane.quiet_since = now_;
-  if (lane.feed.silent_after.ns == INT64_MAX ||
+  if (lane.feed.silent_after.ns == INT64_MAX || lane.feed.clock_slack.ns != INT64_MAX ||
       between(lane.quiet_since, now_) < lane.feed.silent_after ||
       parts_.pipeline->lane(lane.feed.lane).silent())
     return;
@@ -157,9 +168,9 @@ void Worker::parse(Turn& in) {
     lane.feed.parser->begin(*burst_);
     begun_ = true;
   }
-  batch_->count = 0;
+  batch_->count = batch_->marks = 0;
   const bool more = lane.feed.parser->next(*batch_, *lane.counts);
-  if (batch_->count > 0) in.batch = batch_.get();
+  if (batch_->count + batch_->marks > 0) in.batch = batch_.get();
   if (more) return;
   lane.position += burst_->count;
   lane.feed.source->release(*burst_);  // nothing points into it any more
@@ -273,6 +284,7 @@ LaneSample Worker::sample_lane(uint32_t index) const {
   const Gauges& gauges = *lanes_[index].gauges;
   LaneSample sample;
   sample.lane = lanes_[index].feed.lane;
+  sample.live = lanes_[index].feed.live;
   sample.packets = gauges.packets.load(std::memory_order_relaxed);
   sample.events = gauges.events.load(std::memory_order_relaxed);
   sample.bytes = gauges.bytes.load(std::memory_order_relaxed);

@@ -39,6 +39,10 @@ struct Feed {
   bool live = false;  // cannot be made to wait; packets that come unstamped get our wall clock
   Duration silent_after{INT64_MAX};  // by the clock; INT64_MAX: its silence is waited for
   Duration max_drift{INT64_MAX};     // a waiting lane's frontier above G; INT64_MAX: unlimited
+  // Where arrivals are stamped by a good clock, asking in vain says that everything older than now,
+  // less this, has come (kCaughtUp, each millisecond at most; such a lane is never silent).
+  // INT64_MAX: it says nothing.
+  Duration clock_slack{INT64_MAX};
 };
 
 // What a worker is made of. Built on the worker's own thread (see Appliance).
@@ -68,6 +72,7 @@ struct LaneSample {
   EventTime frontier, highest;
   PartitionId holder{};  // which partition holds the lane's frontier
   bool silent = false, ended = false, failed = false;
+  bool live = false;  // cannot wait: how far it runs ahead is what it is
 };
 
 struct WorkerSample {
@@ -114,6 +119,7 @@ class Worker {
   const Source& source(uint32_t index) const { return *lanes_[index].feed.source; }
 
   // ---- when the worker is at rest
+  const Parser& parser(uint32_t index) const { return *lanes_[index].feed.parser; }
   Pipeline& pipeline() { return *parts_.pipeline; }
   const Pipeline& pipeline() const { return *parts_.pipeline; }
   const Arena* arena() const { return parts_.arena.get(); }
@@ -131,6 +137,7 @@ class Worker {
     uint64_t position = 0;  // of the next packet
     bool quiet = false;     // asked in vain since its last packets
     MonotonicTime quiet_since;
+    MonotonicTime caught_up{INT64_MIN};  // when it said so last
     bool ended = false;
     bool failed = false;
     bool dry = false;  // a waiting lane that had nothing since another one was read
@@ -140,6 +147,7 @@ class Worker {
   void take_input(Turn& in);
   void receive(LaneState& lane);
   void nothing_from(LaneState& lane);
+  bool may_catch_up(const LaneState& lane) const;
   void open(LaneState& lane);
   void parse(Turn& in);
   void end_lanes();

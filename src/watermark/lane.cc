@@ -1,6 +1,7 @@
 #include "watermark/lane.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 
@@ -19,33 +20,64 @@ bool known(const PartitionTracker& p) {
 }
 bool idle(const PartitionTracker& p) { return p.heard == EventTime::end_of_time(); }
 
-// How many events lie more than `max_ahead` beyond their arrival stamp. The sum is only formed
+// Whether an event lies more than `max_ahead` beyond its arrival stamp. The sum is only formed
 // where it cannot overflow: beyond that nothing is far ahead.
-uint64_t count_far_ahead(const EventBatch& batch, Duration max_ahead) {
-  if (max_ahead == kNever) return 0;
+bool any_far_ahead(const EventBatch& batch, Duration max_ahead) {
+  if (max_ahead == kNever) return false;
   const int64_t edge = INT64_MAX - max_ahead.ns;
   uint64_t far = 0;
   for (uint32_t i = 0; i < batch.count; ++i) {
     const int64_t arrival = batch.arrival[i].ns;
     const auto reach =
         static_cast<int64_t>(static_cast<uint64_t>(arrival) + static_cast<uint64_t>(max_ahead.ns));
-    far += static_cast<uint64_t>(arrival != INT64_MIN) & static_cast<uint64_t>(arrival <= edge) &
+    far |= static_cast<uint64_t>(arrival != INT64_MIN) & static_cast<uint64_t>(arrival <= edge) &
            static_cast<uint64_t>(batch.time[i].ns > reach);
   }
-  return far;
+  return far != 0;
+}
+
+using Lateness = std::array<uint64_t, kBatchMax>;
+
+// Without a branch: in common disorder nobody could predict it.
+uint64_t lateness(EventTime time, EventTime highest) {
+  const uint64_t distance = static_cast<uint64_t>(highest.ns) - static_cast<uint64_t>(time.ns);
+  return distance & -static_cast<uint64_t>(time < highest);
+}
+
+// How far each event of a partition, alone in its lane, came behind the highest before it. Where
+// nothing but its events has moved the watermark, that is stamp + bound, and the loop vectorises.
+void find_lateness(const EventBatch& batch, EventTime highest, Duration bound, Lateness& late) {
+  if (batch.stamp[0] == earlier(highest, bound) && batch.stamp[0].is_point()) {
+    for (uint32_t i = 0; i < batch.count; ++i)
+      late[i] = static_cast<uint64_t>(
+          std::max<int64_t>(0, batch.stamp[i].ns + bound.ns - batch.time[i].ns));
+    return;
+  }
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    const EventTime time = batch.time[i];
+    late[i] = lateness(time, highest);
+    highest = std::max(highest, time);
+  }
 }
 
 }  // namespace
 
-Lane::Lane(const LaneOptions& options, std::span<PartitionTracker> partitions)
-    : options_(options), partitions_(partitions) {
+Lane::Lane(const LaneOptions& options, std::span<PartitionTracker> partitions, LaneRecord* record)
+    : options_(options),
+      bound_(options.watermark_by == WatermarkBy::kEvents ? options.bound : Duration{}),
+      partitions_(partitions),
+      record_(record),
+      holding_(options.declared > 0 || options.start_hold.ns > 0) {
   CHECK(!partitions.empty() && partitions.size() == options.max_partitions);
   CHECK(options.bound.ns >= 0 && options.idle_after.ns >= 0 && options.max_ahead.ns >= 0 &&
-        options.max_behind.ns >= 0);
+        options.max_behind.ns >= 0 && options.start_hold.ns >= 0);
+  CHECK(options.declared < options.max_partitions);
+  CHECK(!record || record->offences.empty() || record->offences.size() == partitions.size());
   std::fill(partitions_.begin(), partitions_.end(), PartitionTracker{});
+  if (holding_) refresh();
 }
 
-void Lane::stamp(EventBatch& batch, LaneCounts& counts) {
+void Lane::stamp(EventBatch& batch, LaneCounts& counts, const uint8_t* progress) {
   CHECK(batch.count <= kBatchMax);
   int64_t low = INT64_MAX, high = INT64_MIN;
   for (uint32_t i = 0; i < batch.count; ++i) {
@@ -55,40 +87,46 @@ void Lane::stamp(EventBatch& batch, LaneCounts& counts) {
   batch.min_time = {low};
   batch.max_time = {high};
   batch.max_stamp = EventTime::before_all();
-  if (batch.count == 0) return;
-  if (partitions_.size() == 1)
-    stamp_one(batch, counts);
+  batch.outside = 0;
+  if (holding_ || options_.watermark_by != WatermarkBy::kEvents)
+    stamp_any<true>(batch, counts, progress);
+  else if (partitions_.size() == 1 && batch.count > 0 && batch.min_time >= options_.min_time &&
+           !any_far_ahead(batch, options_.max_ahead))
+    stamp_one(batch);
   else
-    stamp_any(batch, counts);
+    stamp_any<false>(batch, counts, progress);
 }
 
 // Alone, a partition is its own leader and, idle or not, its own largest watermark: idleness,
 // max_behind and both meanings of lateness say nothing, and stamps are a running maximum.
-void Lane::stamp_one(EventBatch& batch, LaneCounts& counts) {
+void Lane::stamp_one(EventBatch& batch) {
   PartitionTracker& p = partitions_[0];
-  const int64_t bound = options_.bound.ns, edge = INT64_MIN + bound;
+  const int64_t bound = bound_.ns, edge = INT64_MIN + bound;
   int64_t watermark = frontier_.ns;
-  const uint64_t far = count_far_ahead(batch, options_.max_ahead);
-  if (far == 0) [[likely]] {
-    for (uint32_t i = 0; i < batch.count; ++i) {
-      const int64_t time = batch.time[i].ns;
-      batch.stamp[i] = {watermark};
-      watermark = std::max(watermark, time < edge ? INT64_MIN : time - bound);
-    }
-    p.highest = std::max(p.highest, batch.max_time);
-  } else {
-    counts.far_ahead += far;
-    for (uint32_t i = 0; i < batch.count; ++i) {
-      batch.stamp[i] = {watermark};
-      if (far_ahead(batch.time[i], batch.arrival[i])) continue;
-      p.highest = std::max(p.highest, batch.time[i]);
-      watermark = std::max(watermark, earlier(p.highest, options_.bound).ns);
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    const int64_t time = batch.time[i].ns;
+    batch.stamp[i] = {watermark};
+    watermark = std::max(watermark, time < edge ? INT64_MIN : time - bound);
+  }
+  if (record_) {
+    // In order is found by comparing neighbours, which vectorises.
+    uint64_t back = batch.time[0] < p.highest ? 1 : 0;
+    for (uint32_t i = 1; i < batch.count; ++i)
+      back |= static_cast<uint64_t>(batch.time[i].ns < batch.time[i - 1].ns);
+    if (back == 0) {
+      record_->lateness.record(0, batch.count);
+    } else if (const uint64_t times = sample(); times > 0) {
+      Lateness late;
+      find_lateness(batch, p.highest, bound_, late);
+      remember(late, batch.count, times);
     }
   }
+  p.highest = std::max(p.highest, batch.max_time);
   batch.max_stamp = batch.stamp[batch.count - 1];
   frontier_ = {watermark};
-  leader_ = p.highest;
+  lead(p.highest);
   holder_ = PartitionId{0};
+  discovered_ = 1;
   for (uint32_t i = batch.count; i-- > 0;) {
     if (!batch.arrival[i].is_point()) continue;
     p.heard = batch.arrival[i];
@@ -96,40 +134,111 @@ void Lane::stamp_one(EventBatch& batch, LaneCounts& counts) {
   }
 }
 
-void Lane::stamp_any(EventBatch& batch, LaneCounts& counts) {
+// `kWhole`: marks and the start's hold are looked for as well.
+template <bool kWhole>
+void Lane::stamp_any(EventBatch& batch, LaneCounts& counts, const uint8_t* progress) {
   const bool own = options_.lateness_by == LatenessBy::kPartition;
+  const bool by_events = !kWhole || options_.watermark_by == WatermarkBy::kEvents;
+  const bool by_marks = kWhole && options_.watermark_by == WatermarkBy::kMarks;
+  const bool of_lane = options_.mark_of == MarkOf::kLane;
+  const EventTime min_time = options_.min_time;
   EventTime top = EventTime::before_all();
+  Lateness late;
+  uint64_t any_late = 0;
+  uint32_t stayed = 0, mark = 0;
   for (uint32_t i = 0; i < batch.count; ++i) {
+    while (by_marks && mark < batch.marks && batch.mark[mark].at <= i)
+      take_mark(batch.mark[mark++]);
     const EventTime time = batch.time[i], arrival = batch.arrival[i];
     if (arrival > next_expiry_ && arrival.is_point()) [[unlikely]]
       expire(arrival);
+    if (kWhole && holding_) look_at_hold(arrival);
     const PartitionId id = batch.partition[i];
     DCHECK(index_of(id) < partitions_.size());
     PartitionTracker& p = partitions_[index_of(id)];
-    const EventTime stamp =
-        own ? std::max(earlier(p.highest, options_.bound), frontier_) : frontier_;
+    const EventTime highest = p.highest;
+    const EventTime stamp = own ? std::max(earlier(highest, bound_), frontier_) : frontier_;
     batch.stamp[i] = stamp;
     top = std::max(top, stamp);
+
+    const bool far = far_ahead(time, arrival);
+    if (far || time < min_time || std::max(highest, time) < trailing_) [[unlikely]] {
+      if (ends(batch, i, far, counts)) continue;
+    }
+    const uint64_t behind = lateness(time, highest);
+    late[stayed++] = behind;
+    any_late |= behind;
 
     const bool joins = idle(p) || !known(p);
     if (joins) [[unlikely]]
       discovered_ = std::max(discovered_, index_of(id) + 1);
     hear(p, arrival);
-    const bool far = far_ahead(time, arrival);
-    counts.far_ahead += far;
-    const bool rises = time > p.highest && !far;
+    const bool marks = by_marks && progress && progress[i] != 0 && !far;
+    const bool rises = time > highest && !far && (by_events || (marks && !of_lane));
     if (rises) {
       p.highest = time;
-      leader_ = std::max(leader_, time);
+      lead(time);
     }
+    if (kWhole && holding_ && joins) refresh();
     // The minimum can only have grown if its holder moved or was left behind, or if there was none.
     if (rises &&
-        (id == holder_ || leader_ > overtaken_ || (holder_ == kNobody && p.highest >= trailing())))
+        (id == holder_ || leader_ > overtaken_ || (holder_ == kNobody && p.highest >= trailing_)))
       refresh();
     else if (joins) [[unlikely]]
       join(id);
+    if (marks && of_lane) frontier_ = std::max(frontier_, time);
   }
+  while (by_marks && mark < batch.marks) take_mark(batch.mark[mark++]);
   batch.max_stamp = top;
+  if (!record_ || !by_events || stayed == 0) return;
+  if (any_late == 0)
+    record_->lateness.record(0, stayed);
+  else
+    remember(late, stayed, sample());
+}
+
+// Counts an event that some guard does not like. True: its policy ends the event.
+bool Lane::ends(EventBatch& batch, uint32_t i, bool far, LaneCounts& counts) {
+  const EventTime time = batch.time[i];
+  const EventTime highest = partitions_[index_of(batch.partition[i])].highest;
+  const bool early = time < options_.min_time, behind = std::max(highest, time) < trailing_;
+  using Why = LateReason;
+  return (early && ends_by(Why::kBeforeMinTime, options_.before_min_time, batch, i, counts)) ||
+         (far && ends_by(Why::kTooFarAhead, options_.beyond_max_ahead, batch, i, counts)) ||
+         (behind && ends_by(Why::kTooFarBehind, options_.beyond_max_behind, batch, i, counts));
+}
+
+bool Lane::ends_by(LateReason reason, GuardPolicy policy, EventBatch& batch, uint32_t i,
+                   LaneCounts& counts) {
+  const auto at = static_cast<size_t>(reason);
+  ++counts.met[at];
+  if (record_ && !record_->offences.empty()) ++record_->offences[index_of(batch.partition[i])][at];
+  if (policy == GuardPolicy::kAccept) return false;
+  if (batch.outside++ == 0) std::fill_n(batch.guard.begin(), batch.count, LateReason::kLate);
+  batch.guard[i] = reason;
+  --counts.ended.passed_on;
+  ++(policy == GuardPolicy::kDrop ? counts.ended.dropped : counts.ended.diverted)[at];
+  return true;
+}
+
+void Lane::take_mark(const Mark& mark) {
+  frontier_ = std::max(frontier_, earlier(mark.time, options_.bound));
+}
+
+// 0: this batch, which is not in order, is left out.
+uint64_t Lane::sample() {
+  constexpr uint64_t kExact = 256, kOneOf = 8;
+  const uint64_t n = record_->disordered++;
+  return n < kExact ? 1 : n % kOneOf == 0 ? kOneOf : 0;
+}
+
+void Lane::remember(const std::array<uint64_t, kBatchMax>& late, uint32_t events, uint64_t times) {
+  if (times == 0) return;
+  record_->lateness.record_all(late, events, times);
+  const auto bound = static_cast<uint64_t>(bound_.ns);
+  uint64_t beyond = 0;
+  for (uint32_t i = 0; i < events; ++i) beyond += static_cast<uint64_t>(late[i] > bound);
+  record_->beyond_bound += beyond * times;
 }
 
 void Lane::punctuate(const Punctuation& punctuation) {
@@ -178,26 +287,31 @@ void Lane::expire(EventTime arrival) {
 // Who joins can only lower the minimum, and the frontier stays.
 void Lane::join(PartitionId id) {
   const PartitionTracker& p = partitions_[index_of(id)];
-  if (p.highest < trailing()) return;
+  if (holding_ || !known(p) || p.highest < trailing_) return;
   if (holder_ != kNobody && p.highest >= partitions_[index_of(holder_)].highest) return;
   holder_ = id;
   overtaken_ = limit(p.highest, options_.max_behind);
 }
 
 void Lane::refresh() {
+  holder_ = kNobody;
+  overtaken_ = EventTime::end_of_time();
+  if (holding_) {
+    for (uint32_t i = options_.declared; i > 0; --i)
+      if (!known(partitions_[i])) holder_ = PartitionId{i};
+    holding_ = options_.declared == 0 || holder_ != kNobody;
+    if (holding_) return;
+  }
   const PartitionTracker* least = nullptr;
-  const EventTime from = trailing();
   for (const PartitionTracker& p : partitions_.first(discovered_))
-    if (p.highest >= from && known(p) && !idle(p) && (!least || p.highest < least->highest))
+    if (p.highest >= trailing_ && known(p) && !idle(p) && (!least || p.highest < least->highest))
       least = &p;
   if (least) {
     holder_ = PartitionId{static_cast<uint32_t>(least - partitions_.data())};
     overtaken_ = limit(least->highest, options_.max_behind);
-    frontier_ = std::max(frontier_, earlier(least->highest, options_.bound));
+    frontier_ = std::max(frontier_, earlier(least->highest, bound_));
   } else {
-    holder_ = kNobody;
-    overtaken_ = EventTime::end_of_time();
-    frontier_ = std::max(frontier_, earlier(leader_, options_.bound));
+    frontier_ = std::max(frontier_, earlier(leader_, bound_));
   }
 }
 
@@ -205,11 +319,22 @@ bool Lane::far_ahead(EventTime time, EventTime arrival) const {
   return arrival.is_point() && time > limit(arrival, options_.max_ahead);
 }
 
-// The least `highest` that is not max_behind the leader. Behind any leader is who has not moved
-// yet.
-EventTime Lane::trailing() const {
-  if (options_.max_behind == kNever || !leader_.is_point()) return EventTime::before_all();
-  return std::max(earlier(leader_, options_.max_behind), EventTime{INT64_MIN + 1});
+// `trailing_` is the least `highest` that is not max_behind the leader. Behind any leader is who
+// has not moved yet.
+void Lane::lead(EventTime highest) {
+  if (highest <= leader_) return;
+  leader_ = highest;
+  if (options_.max_behind == kNever || !leader_.is_point()) return;
+  trailing_ = std::max(earlier(leader_, options_.max_behind), EventTime{INT64_MIN + 1});
+}
+
+// The hold ends at the first arrival more than start_hold behind the lane's first.
+void Lane::look_at_hold(EventTime arrival) {
+  if (options_.start_hold.ns == 0 || !arrival.is_point()) return;
+  if (hold_until_ == EventTime::before_all()) hold_until_ = limit(arrival, options_.start_hold);
+  if (arrival <= hold_until_) return;
+  holding_ = false;
+  refresh();
 }
 
 }  // namespace tidewire

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "channels.h"
 #include "windows.h"
 
 namespace tidewire::conformance {
@@ -19,13 +20,25 @@ struct Table {
   int passed = 0, failed = 0, left = 0;
 };
 
+Played play_line(const Line& line) {
+  if (is_windows(line)) return play_windows(line);
+  Played played;
+  const auto outcome =
+      play_channels(line.name, static_cast<size_t>(line.number(0)), line.script, played.why);
+  if (outcome)
+    played.outcome = *outcome;
+  else
+    played.left_out = "the valve's laggard rule";
+  return played;
+}
+
 void play(const Line& line, Table& table) {
-  if (!is_windows(line)) {
+  if (!is_windows(line) && !is_channels(line.name)) {
     ++table.failed;
     std::printf("FAILED %s\n  no such operator: %s\n", line.id.c_str(), line.name.c_str());
     return;
   }
-  const Played played = play_windows(line);
+  const Played played = play_line(line);
   if (!played.left_out.empty()) {
     Table::Row& row = table.left_out[played.left_out];
     row.why = played.why;

@@ -1,5 +1,6 @@
 // For both packet-borne formats: whatever the bytes, every packet and event ends in one counter, no
-// byte past a packet is read, and the events do not depend on how packets were cut into bursts.
+// byte past a packet is read, and neither events nor marks depend on how packets were cut into
+// bursts.
 //
 //   input: link type 1 | flags 1 | then packets: length 1 or 2 (flag 1) | wire surplus 1 | bytes
 //   flags: 1 lengths have two bytes; 2 one packet in four has no arrival; 4 partitions by a field
@@ -67,6 +68,7 @@ inline Outcome parse(std::string_view format, const ColumnMap& map, const Parser
   const auto mix = [&](int64_t v) {
     out.digest = (out.digest ^ static_cast<uint64_t>(v)) * 0x9E3779B97F4A7C15u + 1;
   };
+  EventTime marked = EventTime::before_all();  // the latest mark before an event
   Burst burst;
   for (uint32_t from = 0; from < packets.data.size(); from += burst_size) {
     burst.count = std::min(burst_size, static_cast<uint32_t>(packets.data.size()) - from);
@@ -85,7 +87,12 @@ inline Outcome parse(std::string_view format, const ColumnMap& map, const Parser
       CHECK(batch->count <= kBatchMax);
       CHECK(index_of(batch->ordinal) == out.events);
       out.events += batch->count;
-      for (uint32_t i = 0; i < batch->count; ++i) {
+      for (uint32_t i = 0, mark = 0; i <= batch->count; ++i) {
+        for (; mark < batch->marks && batch->mark[mark].at == i; ++mark)
+          marked = std::max(marked, batch->mark[mark].time);
+        CHECK(i < batch->count || mark == batch->marks);
+        if (i == batch->count) break;
+        mix(marked.ns);
         CHECK(batch->time[i].is_point());
         CHECK(index_of(batch->partition[i]) < options.max_partitions);
         mix(batch->time[i].ns);

@@ -34,6 +34,7 @@ std::vector<Step> random_lane(Rng& rng, uint16_t lane, const LaneOptions& option
       steps.push_back(s);
     }
     s = {};
+    if (rng.one_in(10)) s.mark = {arrival};
     s.partition = static_cast<uint32_t>(rng.below(options.max_partitions));
     s.arrival = {arrival};
     s.time = {arrival - offset[s.partition] - one_of<int64_t>(rng, {0, 0, 0, 1, 2, 3, 5, 8})};
@@ -120,6 +121,8 @@ uint64_t hash_of(const Plan& plan, const Key& key) {
   }
 }
 
+constexpr EventTime kGuarded = EventTime::end_of_time();  // no event has such a stamp
+
 std::vector<std::vector<EventTime>> stamps_of(const Scenario& scenario,
                                               const Sequences& sequences) {
   std::vector<std::vector<EventTime>> all;
@@ -135,11 +138,14 @@ std::vector<std::vector<EventTime>> stamps_of(const Scenario& scenario,
         continue;
       }
       batch->count = 1;
+      batch->marks = s.mark.is_point() ? 1 : 0;
+      batch->mark[0] = {.at = 0, .time = s.mark};
       batch->time[0] = s.time;
       batch->arrival[0] = s.arrival;
       batch->partition[0] = PartitionId{s.partition};
-      lane.stamp(*batch, counts);
-      stamps.push_back(batch->stamp[0]);
+      const uint8_t progress = s.column[kFilter] == scenario.progress.steps[0].low ? 1 : 0;
+      lane.stamp(*batch, counts, &progress);
+      stamps.push_back(batch->outside > 0 ? kGuarded : batch->stamp[0]);
     }
   }
   return all;
@@ -158,9 +164,21 @@ Scenario random_scenario(Rng& rng, ScenarioShape shape) {
                               .max_behind = {rng.one_in(2) ? 25 : INT64_MAX},
                               .lateness_by = by,
                               .max_partitions = one_of(rng, {1u, 1u, 2u, 3u})});
+    LaneOptions& lane = scenario.lanes.back();
+    const auto policy = [&] { return rng.one_in(2) ? GuardPolicy::kDrop : GuardPolicy::kAccept; };
+    lane.beyond_max_ahead = policy();
+    lane.beyond_max_behind = policy();
+    lane.before_min_time = policy();
+    if (rng.one_in(4)) lane.min_time = {base + 20};
+    if (rng.one_in(4)) lane.watermark_by = WatermarkBy::kMarks;
+    if (rng.one_in(4)) lane.mark_of = MarkOf::kLane;
+    if (rng.one_in(4)) lane.start_hold = {15};
+    if (rng.one_in(4)) lane.declared = lane.max_partitions - 1;
     scenario.input.push_back(
         random_lane(rng, static_cast<uint16_t>(l), scenario.lanes.back(), shape.events, base));
   }
+  scenario.progress.steps.push_back(
+      {.op = PredicateStep::Op::kRange, .column = kFilter, .low = 2, .high = 2});
   const uint64_t plans = 1 + rng.below(3);
   for (uint16_t q = 0; q < plans; ++q) scenario.plans.push_back(random_plan(rng, q, shape));
   return scenario;
@@ -179,6 +197,7 @@ Answer right_answer(const Scenario& scenario, const Sequences& sequences) {
       for (const Step& s : sequences[lane]) {
         if (s.is_punctuation) continue;
         const uint64_t at = ordinal++;
+        if (stamps[lane][at] == kGuarded) continue;
         ++account.passed_on;
         if (!plan.where.empty() && s.column[kFilter] < plan.where[0].low) {
           ++account.filtered;

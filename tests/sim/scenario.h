@@ -22,11 +22,13 @@ struct Step {  // of one lane's sequence: an event or a punctuation
   EventTime time, arrival;
   uint32_t partition = 0;
   std::array<int64_t, kColumns> column{};
+  EventTime mark = EventTime::before_all();  // of a packet just before the event
 };
 using Sequences = std::vector<std::vector<Step>>;  // by lane
 
 struct Scenario {
   std::vector<LaneOptions> lanes;
+  Predicate progress;  // of all lanes that marks move
   std::vector<Plan> plans;
   Sequences input;  // without ends: who drives it says when a lane has ended
 };

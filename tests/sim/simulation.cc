@@ -17,7 +17,7 @@ PipelineOptions pipeline_options(const Scenario& scenario, const SimulationOptio
   p.worker = worker;
   p.workers = options.workers;
   for (uint16_t l = 0; l < scenario.lanes.size(); ++l)
-    p.lanes.push_back({LaneId{l}, worker_of_lane[l], scenario.lanes[l]});
+    p.lanes.push_back({LaneId{l}, worker_of_lane[l], scenario.lanes[l], scenario.progress});
   p.plans = scenario.plans;
   p.results_per_turn = options.results_per_turn;
   p.rows_per_turn = options.rows_per_turn;
@@ -104,10 +104,11 @@ void Reader::read(uint32_t burst, EventBatch& batch, std::vector<Punctuation>& p
   for (; at_ < steps_.size() && steps_[at_].is_punctuation; ++at_)
     punctuations.push_back(steps_[at_].punctuation);
   batch.lane = lane_;
-  batch.count = 0;
+  batch.count = batch.marks = 0;
   batch.ordinal = Ordinal{ordinal_};
   for (; at_ < steps_.size() && !steps_[at_].is_punctuation && batch.count < burst; ++at_) {
     const Step& s = steps_[at_];
+    if (s.mark.is_point()) mark_progress(batch, s.mark);
     const uint32_t i = batch.count++;
     batch.time[i] = s.time;
     batch.arrival[i] = s.arrival;
@@ -262,8 +263,9 @@ void Simulation::take(Driver& d, uint32_t lane, Turn& in) {
   EventBatch& batch = *d.batch;
   lanes_[lane].reader.read(burst, batch, d.punctuations);
   for (size_t i = before; i < d.punctuations.size(); ++i) note(lane, d.punctuations[i]);
-  for (uint32_t i = 0; i < batch.count; ++i) {
+  for (uint32_t i = 0, mark = 0; i < batch.count; ++i) {
     Step s;
+    if (mark < batch.marks && batch.mark[mark].at == i) s.mark = batch.mark[mark++].time;
     s.time = batch.time[i];
     s.arrival = batch.arrival[i];
     s.partition = index_of(batch.partition[i]);

@@ -217,6 +217,57 @@ address = "[::1]:9000"
   EXPECT_EQ(config.queries.at(0).place.line, 37u);
 }
 
+TEST(Config, WatermarkStrategies) {
+  const auto lane = [](const std::string& text) {
+    return load(with_source(text)).sources.at(0).lane_options();
+  };
+  EXPECT_EQ(lane("").watermark_by, WatermarkBy::kEvents);
+  EXPECT_EQ(lane("out_of_orderness = \"3 s\"\n").bound.ns, 3 * kSecond);
+  const LaneOptions monotonous = lane("watermark = \"monotonous\"\n");
+  EXPECT_EQ(monotonous.watermark_by, WatermarkBy::kEvents);
+  EXPECT_EQ(monotonous.bound.ns, 0);
+  EXPECT_EQ(lane("watermark = \"none\"\n").watermark_by, WatermarkBy::kNothing);
+  const std::string punctuated =
+      "watermark = \"punctuated\"\nprogress = \"protocol == igmp\"\nprogress_of = \"lane\"\n";
+  EXPECT_EQ(lane(punctuated).watermark_by, WatermarkBy::kMarks);
+  EXPECT_EQ(lane(punctuated).mark_of, MarkOf::kLane);
+  EXPECT_EQ(lane(punctuated).bound.ns, 100 * kMillisecond);
+
+  // Without a bound on events, panes are only limited by memory.
+  const uint32_t lanes[] = {1};
+  const auto source = query_sources(load(with_source(punctuated)), lanes)[0];
+  EXPECT_EQ(source.bound.ns, INT64_MAX);
+  EXPECT_EQ(source.progress, "protocol == igmp");
+  EXPECT_EQ(query_sources(load(with_source("watermark = \"monotonous\"\n")), lanes)[0].bound.ns, 0);
+}
+
+TEST(Config, GuardsAndDeclaredPartitions) {
+  const SourceConfig source = load(with_source(R"(
+partition = "src"
+partitions = ["10.0.0.1", "2001:db8::1"]
+start_hold = "5 s"
+min_time = "2020-01-01T00:00:00Z"
+beyond_max_ahead = "divert"
+beyond_max_behind = "drop"
+before_min_time = "accept"
+)"))
+                                  .sources.at(0);
+  const LaneOptions lane = source.lane_options();
+  EXPECT_EQ(lane.declared, 2u);
+  EXPECT_EQ(lane.start_hold.ns, 5 * kSecond);
+  EXPECT_EQ(lane.min_time.ns, 1'577'836'800 * kSecond);  // date -u -d 2020-01-01 +%s
+  EXPECT_EQ(lane.beyond_max_ahead, GuardPolicy::kDivert);
+  EXPECT_EQ(lane.beyond_max_behind, GuardPolicy::kDrop);
+  EXPECT_EQ(lane.before_min_time, GuardPolicy::kAccept);
+  const auto declared = declared_partitions(source);
+  ASSERT_EQ(declared.size(), 2u);
+  EXPECT_EQ(declared[0], (std::array<int64_t, 2>{0, 0xFFFF'0A00'0001}));
+  EXPECT_EQ(declared[1][0], 0x2001'0db8'0000'0000);
+  const LaneOptions silent = load(with_source("")).sources.at(0).lane_options();
+  EXPECT_EQ(silent.min_time, EventTime::before_all());
+  EXPECT_EQ(silent.declared, 0u);
+}
+
 TEST(Config, NumbersLanesOverAllSources) {
   const Config config = load(kMinimal + "[source.b]\ntype = \"file\"\npath = [\"x\", \"y\"]\n");
   const uint32_t lanes[] = {2, 3};
@@ -372,6 +423,47 @@ TEST(Refusals, UnknownNames) {
             "query, sink\n");
   EXPECT_EQ(problems(with_query("[query.q.windw]\nsize = 1\n")),
             "8:10: [query.q] has no option 'windw'; did you mean 'window'?\n");
+}
+
+TEST(Refusals, EventTimeOfASource) {
+  EXPECT_EQ(
+      problems(with_source("watermark = \"processing_time\"\n")),
+      "4:13: watermark: cannot be 'processing_time': there is no processing-time strategy: "
+      "results would depend on when and how fast a machine ran, and a replay would not give "
+      "them again. Where arrival is the time, the format \"packet\" has it from the capture's "
+      "stamps\n");
+  EXPECT_EQ(problems(with_source("watermark = \"bound\"\n")),
+            "4:13: watermark: cannot be 'bound'; did you mean 'bounded'?\n");
+  EXPECT_EQ(problems(with_source("watermark = \"punctuated\"\n")),
+            "4:13: watermark: \"punctuated\" without 'progress' would never move: format 'packet' "
+            "has no marks of its own, and the source no clock\n");
+  EXPECT_EQ(problems(with_source("watermark = \"punctuated\"\nformat = \"itch\"\n")), "");
+  EXPECT_NE(problems(with_source("watermark = \"punctuated\"\nprogress = \"protocl == tcp\"\n"))
+                .find("5:13: progress: "),
+            std::string::npos);
+  EXPECT_NE(problems(with_source("watermark = \"monotonous\"\nout_of_orderness = \"1 s\"\n"))
+                .find("5:1: "),
+            std::string::npos);
+  EXPECT_EQ(problems(with_source("start_hold = \"5 s\"\n")),
+            "4:14: start_hold: waits for partitions; name their field in 'partition'\n");
+  EXPECT_EQ(problems(with_source("partition = \"src\"\npartitions = [\"10.0.0.1\", \"x\"]\n"))
+                .substr(0, 17),
+            "5:14: partitions:");
+  EXPECT_NE(problems(with_source("partition = \"vlan\"\npartitions = [\"1\", \"1\"]\n"))
+                .find("'1' stands there twice"),
+            std::string::npos);
+  EXPECT_NE(problems(with_source("partition = \"vlan\"\npartitions = [\"1\", \"2\"]\n"
+                                 "max_partitions = 2\n"))
+                .find("max_partitions must be larger"),
+            std::string::npos);
+  EXPECT_NE(problems("[source.lan]\ntype = \"port\"\ndevice = \"net_ring0\"\nqueues = 2\n"
+                     "partition = \"vlan\"\npartitions = \"1\"\n"
+                     "[query.q]\nsource = \"lan\"\naggregates = [\"count\"]\n"
+                     "window = { type = \"tumbling\", size = \"1 s\" }\n")
+                .find("give 'start_hold' a time"),
+            std::string::npos);
+  EXPECT_EQ(problems(with_source("min_time = \"yesterday\"\n")),
+            "4:12: min_time: must be a time such as \"2020-01-01T00:00:00Z\"\n");
 }
 
 TEST(Refusals, WrongTypes) {

@@ -58,10 +58,10 @@ TEST(Examples, CommentedDefaultsAreTheDefaults) {
     const bool option = line.size() > 1 && line[0] == '#' && line[1] != ' ';
     const auto key = option ? line.substr(1, line.find(' ') - 1) : std::string();
     static const std::string kElsewhere[] = {
-        "zone",         "device",     "queues",    "descriptors", "pool",        "clock",
-        "gap",          "slide",      "address",   "append",      "promiscuous", "path",
-        "pattern",      "directory",  "step",      "unit",        "rows",        "gap_unit",
-        "max_duration", "slide_rows", "gap_field", "fill_windows"};
+        "progress",    "progress_of", "zone",         "device",     "queues",    "descriptors",
+        "pool",        "clock",       "gap",          "slide",      "address",   "append",
+        "promiscuous", "path",        "pattern",      "directory",  "step",      "unit",
+        "rows",        "gap_unit",    "max_duration", "slide_rows", "gap_field", "fill_windows"};
     const bool out =
         std::find(std::begin(kElsewhere), std::end(kElsewhere), key) != std::end(kElsewhere);
     all += (option && !out ? line.substr(1) : line) + "\n";

@@ -27,6 +27,7 @@ struct Outcome {
   std::vector<int64_t> times;
   std::vector<uint64_t> positions;  // of batches that hold an event
   uint32_t batches = 0;
+  std::vector<std::pair<size_t, int64_t>> marks;  // how many rows stand before it, its time
   LaneCounts counts;
 };
 
@@ -44,6 +45,8 @@ class Feed {
       more = parser_->next(*batch, run_.counts);
       EXPECT_EQ(index_of(batch->ordinal), run_.rows.size());
       ++run_.batches;
+      for (uint32_t m = 0; m < batch->marks; ++m)
+        run_.marks.emplace_back(run_.rows.size() + batch->mark[m].at, batch->mark[m].time.ns);
       if (batch->count > 0) run_.positions.push_back(index_of(batch->first));
       for (uint32_t i = 0; i < batch->count; ++i) {
         std::vector<int64_t> row;
@@ -173,6 +176,32 @@ TEST(Itch, HeartbeatRevealsLossAndEndOfSessionIsCounted) {
   EXPECT_EQ(noted(run.counts, Note::kGap), 4u);
   EXPECT_EQ(run.counts.packets_parsed, 4u);
   EXPECT_EQ(run.rows.size(), 2u);
+}
+
+// A heartbeat that finds nothing missing says that the feed is caught up at its arrival.
+TEST(Itch, CaughtUpIsAMark) {
+  Feed feed({"sequence"});
+  const auto at = [](int64_t second) { return kMidnight + 10 * kHour + second * kSecond; };
+  BurstBuilder burst;  // the marks stand where their packets do
+  burst.add(mold_frame("S", 10, {delete_order(kOpen, 1), delete_order(kOpen, 2)}), at(0));
+  burst.add(mold_frame("S", 12, {}), at(1));
+  burst.add(mold_frame("S", 12, {}), at(2));
+  burst.add(mold_frame("S", 12, {delete_order(kOpen, 3)}), at(3));
+  burst.add(mold_frame("S", 13, {}), at(4));
+  using Marks = std::vector<std::pair<size_t, int64_t>>;
+  EXPECT_EQ(feed.send(burst).marks, (Marks{{2, at(2)}, {3, at(4)}}));
+  EXPECT_EQ(feed.send(mold_frame("S", 15, {}), at(5)).marks.size(), 2u);  // two are missing
+  EXPECT_EQ(feed.send(mold_frame("S", 15, {}), at(6)).marks.size(), 3u);  // and known to be
+  // A second session is under way: neither speaks for the other.
+  feed.send(mold_frame("T", 1, {delete_order(kOpen, 4)}), at(7));
+  EXPECT_EQ(feed.send(mold_frame("S", 15, {}), at(8)).marks.size(), 3u);
+  EXPECT_EQ(feed.send(mold_frame("T", 2, {}), at(9)).marks.size(), 3u);
+  EXPECT_EQ(feed.send(mold_frame("S", 15, {}, 0xFFFF), at(10)).marks.size(), 3u);
+  EXPECT_EQ(feed.send(mold_frame("T", 2, {}, 0xFFFF), at(11)).marks.back(),
+            std::pair(size_t{4}, at(11)));
+  // S goes on after all.
+  feed.send(mold_frame("S", 15, {delete_order(kOpen, 5)}), at(12));
+  EXPECT_EQ(feed.send(mold_frame("T", 2, {}), at(13)).marks.size(), 4u);
 }
 
 TEST(Itch, DuplicatesGapsAndReordering) {

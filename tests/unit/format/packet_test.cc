@@ -427,6 +427,21 @@ TEST(Packet, OutOfRangeTimesEndCounted) {
   EXPECT_EQ(index_of(batch->ordinal), 2u);
 }
 
+// Declared ones have their ids before any packet; 0 stands for no value.
+TEST(Packet, DeclaredPartitionsComeFirstAndAllHaveValues) {
+  ParserOptions options;
+  options.max_partitions = 4;
+  options.partition_field = schema("packet")->find("dst_port");
+  options.declared = {{443, 0}, {53, 0}};
+  const auto parser = parser_of("packet", {"dst_port"}, options);
+  std::array<int64_t, 2> value{};
+  EXPECT_TRUE(parser->partition_value(PartitionId{2}, value));
+  EXPECT_EQ(value[0], 53);
+  EXPECT_FALSE(parser->partition_value(PartitionId{3}, value));
+  EXPECT_FALSE(parser->partition_value(PartitionId{0}, value));
+  EXPECT_FALSE(parser_of("packet", {"dst_port"})->partition_value(PartitionId{0}, value));
+}
+
 TEST(Packet, PartitionsInOrderOfDiscovery) {
   ParserOptions options;
   options.max_partitions = 3;  // 0 and two values

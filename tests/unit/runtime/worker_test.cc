@@ -25,6 +25,7 @@ struct FeedPlan {
   Duration silent_after{INT64_MAX};
   Duration max_drift{INT64_MAX};
   uint32_t batch = kBatchMax;
+  Duration clock_slack{INT64_MAX};
 };
 
 struct VectorLog final : PunctuationLog {
@@ -51,6 +52,7 @@ class Bench {
       feed.live = plans[i].live;
       feed.silent_after = plans[i].silent_after;
       feed.max_drift = plans[i].max_drift;
+      feed.clock_slack = plans[i].clock_slack;
       parts.feeds.push_back(std::move(feed));
     }
     blocks_ = std::make_unique<std::vector<ResultBlock>>(2);
@@ -240,6 +242,35 @@ TEST(Worker, SilenceOfALaneIsPunctuatedOnceByTheClock) {
   EXPECT_EQ(log.seen[0].why, Why::kSilent);
   EXPECT_EQ(log.seen[0].at, Position{3});
   EXPECT_TRUE(bench.pipeline->lane(LaneId{0}).silent());
+}
+
+// A lane with a good clock that has nothing is caught up with the moment before it was asked, said
+// once a millisecond; so it is never silent.
+TEST(Worker, AnEmptyPollOfALaneWithAClockIsAMark) {
+  VectorLog log;
+  Bench bench({{.packets = steady(3),
+                .source = {.burst = 2},
+                .live = true,
+                .silent_after = {1000},
+                .clock_slack = {400}}},
+              &log);
+  bench.clock.set_wall(EventTime{5'000'000});
+  bench.sources[0]->hold_at(2);
+  bench.turns(3);
+  ASSERT_EQ(log.seen.size(), 1u);
+  EXPECT_EQ(log.seen[0].why, Why::kCaughtUp);
+  EXPECT_EQ(log.seen[0].at, Position{2});
+  EXPECT_EQ(log.seen[0].watermark.ns, 4'999'600);
+  EXPECT_EQ(bench.pipeline->lane(LaneId{0}).frontier().ns, 4'999'600);
+  bench.clock.advance({kMillisecond - 1});
+  bench.turns(3);
+  EXPECT_EQ(log.seen.size(), 1u);
+  bench.clock.set_wall(EventTime{6'000'000});
+  bench.clock.advance({1});
+  bench.turns(3);  // the clock is read at the end of a turn
+  ASSERT_EQ(log.seen.size(), 2u);
+  EXPECT_EQ(log.seen[1].watermark.ns, 5'999'600);
+  EXPECT_FALSE(bench.pipeline->lane(LaneId{0}).silent());
 }
 
 TEST(Worker, NobodyIsSilentUnlessConfigured) {
