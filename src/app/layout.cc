@@ -135,6 +135,10 @@ std::vector<MemoryTerm> memory_terms(const Layout& layout) {
             {"lane " + layout.lane_name(lane.id) + ": blocks", where, source_memory(source)});
     }
   }
+  std::vector<const Plan*> plans;
+  for (const Plan& plan : layout.pipeline.plans) plans.push_back(&plan);
+  for (const ArenaTerm& term : egress_memory(plans))
+    terms.push_back({term.purpose, "egress", term.bytes});
   for (uint32_t s = 0; s < c.sources.size(); ++s)
     if (c.sources[s].type == SourceType::kPort)
       terms.push_back({"source " + c.sources[s].name + ": packet buffers", "its port's node",

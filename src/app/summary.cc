@@ -145,6 +145,32 @@ void print_holder(const Layout& layout, Appliance& appliance, std::FILE* out) {
                static_cast<double>(most.held.ns) / 1e9, static_cast<double>(total) / 1e9);
 }
 
+void print_results(const EgressCounts& c, std::FILE* out) {
+  std::fprintf(out, "results   %" PRIu64 " in %" PRIu64 " windows", c.results, c.windows);
+  const auto also = [&](uint64_t count, const char* what) {
+    if (count > 0) std::fprintf(out, ", %" PRIu64 " %s", count, what);
+  };
+  also(c.partial, "of them partial");
+  also(c.early, "early");
+  also(c.updates, "updates");
+  also(c.retractions, "retractions");
+  also(c.empty, "of empty windows");
+  also(c.flagged, "flagged (outside the digest)");
+  std::fprintf(out, "\n");
+  if (c.having + c.below_top > 0)
+    std::fprintf(out, "          held back: %" PRIu64 " by having, %" PRIu64 " below top\n",
+                 c.having, c.below_top);
+  if (c.keys_forgotten > 0)
+    std::fprintf(
+        out,
+        "          %" PRIu64
+        " keys were forgotten before their empty windows or next rows came: raise max_keys\n",
+        c.keys_forgotten);
+  if (c.provisional + c.late_rows > 0)
+    std::fprintf(out, "          beside: %" PRIu64 " provisional results, %" PRIu64 " late rows\n",
+                 c.provisional, c.late_rows);
+}
+
 }  // namespace
 
 std::string in_thousands(double value) {
@@ -204,13 +230,7 @@ Summary print_summary(const Layout& layout, Appliance& appliance, double seconds
                static_cast<double>(turns.max()) / 1e3);
   summary.windows = sample.egress.windows;
   summary.digest = sample.egress.digest;
-  std::fprintf(out, "results   %" PRIu64 " in %" PRIu64 " windows", sample.egress.results,
-               sample.egress.windows);
-  if (sample.egress.partial)
-    std::fprintf(out, ", %" PRIu64 " of them partial", sample.egress.partial);
-  if (sample.egress.flagged)
-    std::fprintf(out, ", %" PRIu64 " flagged (outside the digest)", sample.egress.flagged);
-  std::fprintf(out, "\n");
+  print_results(sample.egress, out);
   if (!summary.balanced)
     std::fprintf(out, "tidewire: bug: a balance does not hold; please report this run\n");
   std::fprintf(

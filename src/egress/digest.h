@@ -4,13 +4,13 @@
 // the sum over the queries' finished chains: how the queries are interleaved, which depends on the
 // other queries, does not show.
 //
-// Rows of flagged windows stand outside: which row met a full pool is timing (core.md rule 9).
+// Rows of flagged windows stand outside: which row met a full pool is timing (core.md rule 9). So
+// do provisional and late rows, which are no results.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-#include "egress/lower.h"
 #include "egress/result.h"
 
 namespace tidewire {
@@ -28,12 +28,13 @@ class Digest {
     state_ ^= state_ >> 29;
   }
   void add(const Result& row) {
-    add(row.flags & uint64_t{kFlagPartial});
+    add((row.flags & uint64_t{kFlagPartial | kFlagEmpty}) | uint64_t{row.index} << 16 |
+        uint64_t{static_cast<uint8_t>(row.fire)} << 48);
     add(static_cast<uint64_t>(row.start.ns));
     add(static_cast<uint64_t>(row.end.ns));
     for (uint32_t w = 0; w < row.plan->key_words; ++w) add(static_cast<uint64_t>(row.key[w]));
-    for (const Output& output : row.plan->outputs) {
-      const auto number = static_cast<uint128>(lower(output, row.cell).number);
+    for (size_t i = 0; i < row.plan->outputs.size(); ++i) {
+      const auto number = static_cast<uint128>(row.values[i].number);
       add(static_cast<uint64_t>(number));
       add(static_cast<uint64_t>(number >> 64));
     }

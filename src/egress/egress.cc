@@ -1,14 +1,16 @@
 #include "egress/egress.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <iterator>
 #include <span>
 #include <utility>
 
 #include "base/check.h"
 #include "egress/digest.h"
 #include "egress/encode.h"
-#include "egress/merge.h"
+#include "egress/shape.h"
 
 namespace tidewire {
 namespace {
@@ -23,7 +25,7 @@ struct Format {
   Encoder encoder;
   std::vector<char> room;
   std::string_view text;
-  uint64_t sequence = 0;  // of the row that `text` is
+  uint64_t row = 0;  // number of the row that `text` is
 };
 
 // A sink and what is encoded for it.
@@ -37,6 +39,15 @@ struct Outlet {
   bool unflushed = false;
 };
 
+// What other threads sample.
+constexpr uint64_t EgressCounts::*kCounts[] = {
+    &EgressCounts::results,   &EgressCounts::windows,       &EgressCounts::flagged,
+    &EgressCounts::partial,   &EgressCounts::digest,        &EgressCounts::early,
+    &EgressCounts::updates,   &EgressCounts::retractions,   &EgressCounts::provisional,
+    &EgressCounts::late_rows, &EgressCounts::empty,         &EgressCounts::having,
+    &EgressCounts::below_top, &EgressCounts::keys_forgotten};
+static_assert(sizeof kCounts / sizeof *kCounts == sizeof(EgressCounts) / sizeof(uint64_t));
+
 }  // namespace
 
 struct Egress::Impl {
@@ -45,8 +56,10 @@ struct Egress::Impl {
 
   void bind(const SinkBinding& binding);
   uint32_t format_for(const SinkBinding& binding);
+  void take(Result& row);
   void number(Result& row);
-  void hand_out(const Result& row);
+  void count_window(const Result& row);
+  void hand_out(const Result& row, const std::vector<uint32_t>& to);
   std::string_view text_of(const Result& row, Format& format);
   void append(const Result& row, std::string_view text, Outlet& outlet);
   void send(Outlet& outlet);
@@ -55,13 +68,13 @@ struct Egress::Impl {
 
   const EgressOptions options;
   const std::vector<const Plan*> plans;
-  Merge merge;
+  Shaper shaper;
   std::vector<size_t> bytes_max;  // by query: a row and what may stand before it
   std::vector<Format> formats;
   std::vector<Outlet> outlets;
-  std::vector<std::vector<uint32_t>> outlets_of;  // by query
+  std::vector<std::vector<uint32_t>> outlets_of, late_outlets_of;  // by query
 
-  uint64_t sequence = 0;
+  uint64_t rows = 0, sequence = 0;
   EgressCounts counted;
   std::vector<Digest> digests;  // by query
   bool any_window = false;
@@ -69,20 +82,20 @@ struct Egress::Impl {
   EventTime window_place, window_start, window_end;
 
   std::atomic<int64_t> partial_after{INT64_MAX};
-  // What other threads sample.
   std::atomic<int64_t> emitted{INT64_MIN};
-  std::atomic<uint64_t> results{0}, windows{0}, flagged{0}, partial{0}, digest{0};
+  std::array<std::atomic<uint64_t>, std::size(kCounts)> counts{};  // as last published
 };
 
 Egress::Impl::Impl(EgressOptions o, std::vector<const Plan*> p, std::vector<ResultRing*> rings,
                    const std::vector<SinkBinding>& sinks)
-    : options(std::move(o)), plans(std::move(p)), merge(plans, std::move(rings)) {
+    : options(std::move(o)), plans(std::move(p)), shaper(plans, std::move(rings)) {
   CHECK(options.rows_per_step > 0);
   for (const Plan* plan : plans) {
     bytes_max.push_back(encoded_bytes_max(options.system_name, *plan));
     digests.emplace_back(plan->name);
   }
   outlets_of.resize(plans.size());
+  late_outlets_of.resize(plans.size());
   for (const SinkBinding& binding : sinks) bind(binding);
 }
 
@@ -93,11 +106,16 @@ void Egress::Impl::bind(const SinkBinding& binding) {
   outlet.format = format_for(binding);
   outlet.progress.seen.resize(plans.size());
   size_t room = options.buffer_bytes;
-  for (const QueryId query : binding.queries) {
-    CHECK(index_of(query) < plans.size());
-    room = std::max(room, bytes_max[index_of(query)]);
-    outlets_of[index_of(query)].push_back(static_cast<uint32_t>(outlets.size()));
-  }
+  const auto take_queries = [&](const std::vector<QueryId>& queries,
+                                std::vector<std::vector<uint32_t>>& of) {
+    for (const QueryId query : queries) {
+      CHECK(index_of(query) < plans.size());
+      room = std::max(room, bytes_max[index_of(query)]);
+      of[index_of(query)].push_back(static_cast<uint32_t>(outlets.size()));
+    }
+  };
+  take_queries(binding.queries, outlets_of);
+  take_queries(binding.late, late_outlets_of);
   CHECK(room <= UINT32_MAX);
   outlet.bytes.resize(room);
   outlet.ends.reserve(room / kRecordBytesMin);
@@ -119,6 +137,19 @@ uint32_t Egress::Impl::format_for(const SinkBinding& binding) {
   return static_cast<uint32_t>(formats.size() - 1);
 }
 
+void Egress::Impl::take(Result& row) {
+  ++rows;
+  if (row.kind == RunKind::kLate) {
+    ++counted.late_rows;
+    return hand_out(row, late_outlets_of[row.query]);
+  }
+  if (row.kind == RunKind::kProvisional)
+    ++counted.provisional;
+  else
+    number(row);
+  hand_out(row, outlets_of[row.query]);
+}
+
 void Egress::Impl::number(Result& row) {
   row.sequence = ++sequence;
   if (row.place.ns > partial_after.load(std::memory_order_relaxed)) row.flags |= kFlagPartial;
@@ -128,9 +159,27 @@ void Egress::Impl::number(Result& row) {
     ++counted.flagged;
   else
     digests[row.query].add(row);
+  switch (row.fire) {
+    case FireKind::kOnTime:
+      return count_window(row);
+    case FireKind::kEarly:
+      ++counted.early;
+      break;
+    case FireKind::kUpdate:
+      ++counted.updates;
+      break;
+    case FireKind::kRetraction:
+      ++counted.retractions;
+      break;
+    case FireKind::kProvisional:
+      break;
+  }
+}
+
+void Egress::Impl::count_window(const Result& row) {
   const bool same = any_window && window_query == row.query && window_place == row.place &&
                     window_start == row.start && window_end == row.end;
-  if (row.kind == RunKind::kPlaced || !same) ++counted.windows;
+  if (row.kind != RunKind::kPoint || !same) ++counted.windows;
   any_window = true;
   window_query = row.query;
   window_place = row.place;
@@ -138,20 +187,27 @@ void Egress::Impl::number(Result& row) {
   window_end = row.end;
 }
 
-void Egress::Impl::hand_out(const Result& row) {
-  for (const uint32_t at : outlets_of[row.query]) {
+void Egress::Impl::hand_out(const Result& row, const std::vector<uint32_t>& to) {
+  for (const uint32_t at : to) {
     Outlet& outlet = outlets[at];
     append(row, text_of(row, formats[outlet.format]), outlet);
   }
 }
 
 std::string_view Egress::Impl::text_of(const Result& row, Format& format) {
-  if (format.sequence == row.sequence) return format.text;
+  if (format.row == rows) return format.text;
   TextWriter out(format.room);
-  std::visit([&](auto& encoder) { encoder.row(row, out); }, format.encoder);
+  std::visit(
+      [&](auto& encoder) {
+        if (row.kind == RunKind::kLate)
+          encoder.late(row, out);
+        else
+          encoder.row(row, out);
+      },
+      format.encoder);
   CHECK(!out.truncated());
   format.text = out.text();
-  format.sequence = row.sequence;
+  format.row = rows;
   return format.text;
 }
 
@@ -186,12 +242,15 @@ void Egress::Impl::send_all() {
 void Egress::Impl::publish() {
   uint64_t sum = 0;
   for (const Digest& query : digests) sum += query.finish();
-  results.store(counted.results, std::memory_order_relaxed);
-  windows.store(counted.windows, std::memory_order_relaxed);
-  flagged.store(counted.flagged, std::memory_order_relaxed);
-  partial.store(counted.partial, std::memory_order_relaxed);
-  digest.store(sum, std::memory_order_relaxed);
-  emitted.store(merge.passed().ns, std::memory_order_release);
+  counted.digest = sum;
+  const ShapeCounts& shaped = shaper.counts();
+  counted.empty = shaped.empty;
+  counted.having = shaped.having;
+  counted.below_top = shaped.below_top;
+  counted.keys_forgotten = shaped.keys_forgotten;
+  for (size_t i = 0; i < counts.size(); ++i)
+    counts[i].store(counted.*kCounts[i], std::memory_order_relaxed);
+  emitted.store(shaper.passed().ns, std::memory_order_release);
 }
 
 Egress::Egress(EgressOptions options, std::vector<const Plan*> plans,
@@ -204,9 +263,8 @@ uint32_t Egress::step() {
   Impl& self = *impl_;
   uint32_t rows = 0;
   Result row;
-  while (rows < self.options.rows_per_step && self.merge.next(row)) {
-    self.number(row);
-    self.hand_out(row);
+  while (rows < self.options.rows_per_step && self.shaper.next(row)) {
+    self.take(row);
     ++rows;
   }
   self.publish();
@@ -216,6 +274,10 @@ uint32_t Egress::step() {
 
 void Egress::partial_after(EventTime place) {
   impl_->partial_after.store(place.ns, std::memory_order_release);
+}
+
+std::vector<ArenaTerm> egress_memory(const std::vector<const Plan*>& plans) {
+  return Shaper::memory(plans);
 }
 
 EventTime Egress::emitted() const {
@@ -228,11 +290,10 @@ void Egress::flush() {
 }
 
 EgressCounts Egress::counts() const {
-  const auto load = [](const std::atomic<uint64_t>& count) {
-    return count.load(std::memory_order_relaxed);
-  };
-  return {load(impl_->results), load(impl_->windows), load(impl_->flagged), load(impl_->partial),
-          load(impl_->digest)};
+  EgressCounts sample;
+  for (size_t i = 0; i < impl_->counts.size(); ++i)
+    sample.*kCounts[i] = impl_->counts[i].load(std::memory_order_relaxed);
+  return sample;
 }
 
 }  // namespace tidewire

@@ -1,10 +1,13 @@
-// From the workers' result rings to the sinks: order, number, mark, encode, send. A step machine
-// without clock or thread of its own; runtime turns it on its own thread, tests call step()
-// directly.
+// From the workers' result rings to the sinks: order (merge.h), shape (shape.h), number, mark,
+// encode, send. A step machine without clock or thread of its own; runtime turns it on its own
+// thread, tests call step() directly.
 //
-// Order out (core.md rule 8): place, query, window end, hash, key. Every ring carries its own rows
-// in that order, so egress is a streaming merge: the smallest head leaves once every other ring has
-// a head or has *fired* beyond it.
+// Order out: core.md rule 8. Every ring carries its own rows in that order, so egress is a
+// streaming merge: the smallest head leaves once every other ring has a head or has *fired* beyond
+// it.
+//
+// Late rows go to the sinks that are bound for them and are no results: neither numbered nor in the
+// digest. Provisional results go to the result sinks, unnumbered and outside the digest.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +17,7 @@
 
 #include "base/time.h"
 #include "io/sink.h"
+#include "memory/arena.h"
 #include "query/plan.h"
 #include "window/result_block.h"
 
@@ -24,8 +28,9 @@ enum class Encoding : uint8_t { kTable, kJsonLines, kCsv, kBinary };
 struct SinkBinding {
   Sink* sink = nullptr;
   Encoding encoding = Encoding::kJsonLines;
-  std::vector<QueryId> queries;
-  bool colour = false;  // kTable on a terminal
+  std::vector<QueryId> queries;  // whose results go here
+  bool colour = false;           // kTable on a terminal
+  std::vector<QueryId> late{};   // whose late rows go here
 };
 
 struct EgressOptions {
@@ -36,10 +41,21 @@ struct EgressOptions {
 
 struct EgressCounts {
   uint64_t results = 0;  // rows that left, numbered
-  uint64_t windows = 0;  // distinct (query, place, window): aligned windows; sessions count each
+  // Distinct (query, place, window) that fired on time: aligned windows; sessions count each.
+  uint64_t windows = 0;
   uint64_t flagged = 0;  // rows of flagged windows: outside the digest
   uint64_t partial = 0;  // rows marked partial by drain
   uint64_t digest = 0;   // over all unflagged rows, in order
+  // Of `results`, those that are not plainly on time.
+  uint64_t early = 0, updates = 0, retractions = 0;
+  // Beside `results`.
+  uint64_t provisional = 0;
+  uint64_t late_rows = 0;
+  // What shaping did (shape.h): windows filled in, of `results`; results held back; keys that the
+  // table of last windows had no room for.
+  uint64_t empty = 0;
+  uint64_t having = 0, below_top = 0;
+  uint64_t keys_forgotten = 0;
 };
 
 class Egress {
@@ -63,5 +79,9 @@ class Egress {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Bytes that egress reserves for what queries ask of their results (Plan::shaping, delta, rate),
+// term by term: what `explain` prints.
+std::vector<ArenaTerm> egress_memory(const std::vector<const Plan*>& plans);
 
 }  // namespace tidewire

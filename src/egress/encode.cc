@@ -21,6 +21,7 @@ size_t encoded_bytes_max(const std::string& system_name, const Plan& plan) {
   };
   for (const KeyField& field : plan.key_fields) column(field.name);
   for (const Output& output : plan.outputs) column(output.name);
+  for (const KeyField& field : plan.value_fields) column(field.name);
   return bytes;
 }
 

@@ -37,7 +37,7 @@ std::string quoted_name(std::string_view name) {
 
 bool is_number(FieldType type) { return type == FieldType::kInteger; }
 
-void append_key_field(TextWriter& out, const KeyField& field, std::span<const int64_t> words) {
+void append_json_field(TextWriter& out, const KeyField& field, std::span<const int64_t> words) {
   if (is_absent(field, words)) return out.put("null");
   if (is_number(field.type)) return append_field(out, field, words);
   std::array<char, kFieldTextMax> room;
@@ -54,53 +54,97 @@ void append_key_field(TextWriter& out, const KeyField& field, std::span<const in
   out.put('"');
 }
 
+// A window of all time has no start and no end.
+void append_json_time(TextWriter& out, std::string_view name, EventTime time) {
+  out.put(name);
+  if (!time.is_point()) return out.put("null");
+  out.put('"');
+  append_time(out, time);
+  out.put('"');
+}
+
 }  // namespace
 
 JsonEncoder::JsonEncoder(const std::string& system_name, const std::vector<const Plan*>& plans) {
   for (const Plan* plan : plans) {
     Query& query = queries_.emplace_back();
-    query.opening = "{\"system\":" + quoted_name(system_name) +
-                    ",\"query\":" + quoted_name(plan->name) + ",\"sequence\":";
+    query.opening =
+        "{\"system\":" + quoted_name(system_name) + ",\"query\":" + quoted_name(plan->name);
+    query.fills = plan->shaping.fill != EmptyFill::kNone;
     for (const KeyField& field : plan->key_fields)
       query.key.push_back((query.key.empty() ? "" : ",") + quoted_name(field.name) + ":");
     for (const Output& output : plan->outputs)
       query.value.push_back((query.value.empty() ? "" : ",") + quoted_name(output.name) + ":");
+    for (const KeyField& field : plan->value_fields)
+      query.late.push_back((query.late.empty() ? "" : ",") + quoted_name(field.name) + ":");
   }
+}
+
+void JsonEncoder::append_key(const Result& row, TextWriter& out) const {
+  if (row.is_overflow_row()) return out.put(",\"key\":\"__overflow__\"");
+  const Query& query = queries_[row.query];
+  out.put(",\"key\":{");
+  for (size_t i = 0; i < query.key.size(); ++i) {
+    const KeyField& field = row.plan->key_fields[i];
+    out.put(query.key[i]);
+    append_json_field(out, field, words_of(field, row.key));
+  }
+  out.put('}');
 }
 
 void JsonEncoder::row(const Result& row, TextWriter& out) {
   const Query& query = queries_[row.query];
-  const Plan& plan = *row.plan;
   out.put(query.opening);
-  append_integer(out, row.sequence);
-  out.put(",\"start\":\"");
-  append_time(out, row.start);
-  out.put("\",\"end\":\"");
-  append_time(out, row.end);
-  out.put((row.flags & kFlagPartial) != 0 ? "\",\"kind\":\"partial\",\"overflow\":"
-                                          : "\",\"kind\":\"on_time\",\"overflow\":");
-  out.put((row.flags & kFlagOverflow) != 0 ? "true,\"key\":" : "false,\"key\":");
-  if (row.is_overflow_row()) {
-    out.put("\"__overflow__\"");
-  } else {
-    out.put('{');
-    for (size_t i = 0; i < plan.key_fields.size(); ++i) {
-      out.put(query.key[i]);
-      append_key_field(out, plan.key_fields[i], words_of(plan.key_fields[i], row.key));
-    }
-    out.put('}');
-  }
+  out.put(",\"sequence\":");
+  if (row.sequence == 0)
+    out.put("null");
+  else
+    append_integer(out, row.sequence);
+  append_json_time(out, ",\"start\":", row.start);
+  append_json_time(out, ",\"end\":", row.end);
+  out.put(",\"kind\":\"");
+  out.put(kind_name(row));
+  out.put("\",\"index\":");
+  append_integer(out, row.index);
+  out.put((row.flags & kFlagOverflow) != 0 ? ",\"overflow\":true" : ",\"overflow\":false");
+  if (query.fills) out.put((row.flags & kFlagEmpty) != 0 ? ",\"empty\":true" : ",\"empty\":false");
+  append_key(row, out);
   out.put(",\"values\":{");
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    const Value value = lower(plan.outputs[i], row.cell);
+  for (size_t i = 0; i < row.plan->outputs.size(); ++i) {
+    const Value& value = row.values[i];
     out.put(query.value[i]);
-    if (is_number(value.type)) {
+    if (value.is_absent()) {
+      out.put("null");
+    } else if (is_number(value.type)) {
       append_value(out, value);
-      continue;
+    } else {
+      out.put('"');
+      append_value(out, value);
+      out.put('"');
     }
-    out.put('"');
-    append_value(out, value);
-    out.put('"');
+  }
+  out.put("}}\n");
+}
+
+void JsonEncoder::late(const Result& row, TextWriter& out) {
+  const Query& query = queries_[row.query];
+  out.put(query.opening);
+  out.put(",\"kind\":\"late\",\"reason\":\"");
+  out.put(to_string(row.reason()));
+  out.put('"');
+  append_json_time(out, ",\"time\":", row.start);
+  append_json_time(out, ",\"watermark\":", row.place);
+  out.put(",\"late_by_ns\":");
+  if (row.place.is_point())
+    append_integer(out, late_by(row));
+  else
+    out.put("null");
+  append_key(row, out);
+  out.put(",\"values\":{");
+  for (size_t i = 0; i < query.late.size(); ++i) {
+    out.put(query.late[i]);
+    append_json_field(out, row.plan->value_fields[i],
+                      words_of(row.plan->value_fields[i], row.cell));
   }
   out.put("}}\n");
 }

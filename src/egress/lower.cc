@@ -34,8 +34,10 @@ Value lower_shape(const Output& output) {
     case OutputOp::kCount:
       return {};
     case OutputOp::kSum:
+    case OutputOp::kDelta:
       return {0, FieldType::kInteger, output.decimals};
     case OutputOp::kAverage:
+    case OutputOp::kRate:
       return {0, FieldType::kInteger, shown_decimals(output)};
     case OutputOp::kMin:
     case OutputOp::kMax:
@@ -65,6 +67,10 @@ Value lower(const Output& output, const int64_t* cell) {
     case OutputOp::kFirst:
     case OutputOp::kLast:
       value.number = cell[output.word + 2];
+      break;
+    case OutputOp::kDelta:
+    case OutputOp::kRate:
+      value.number = kAbsentNumber;
       break;
   }
   return value;

@@ -4,6 +4,7 @@
 //   average             sum / count at 6 more decimals than the field, rounded half to even
 //   min, max            the field's word
 //   first, last         the word beside (time, lane and ordinal)
+//   delta, rate         absent: they need the window before (egress/shape.h)
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,15 @@
 
 namespace tidewire {
 
+// Stands for a value that is not there. No sum reaches it: that would take 2^64 rows.
+inline constexpr int128 kAbsentNumber = static_cast<int128>(static_cast<uint128>(1) << 127);
+
 struct Value {
   int128 number = 0;
   // How it reads: kInteger with these decimals, else one word of that type.
   FieldType type = FieldType::kInteger;
   uint8_t decimals = 0;
+  bool is_absent() const { return number == kAbsentNumber; }
 };
 
 Value lower(const Output& output, const int64_t* cell);

@@ -393,6 +393,8 @@ class Compiler {
       case OutputOp::kCount:
       case OutputOp::kFirst:
       case OutputOp::kLast:
+      case OutputOp::kDelta:
+      case OutputOp::kRate:
         break;
     }
     return 0;
@@ -411,6 +413,8 @@ class Compiler {
       case OutputOp::kCount:
       case OutputOp::kSum:
       case OutputOp::kAverage:
+      case OutputOp::kDelta:
+      case OutputOp::kRate:
         break;
     }
     return field.bits + kRowsLog2Max <= 63 ? CellOp::kSum64 : CellOp::kSum128;

@@ -52,6 +52,8 @@ constexpr std::array<Operation, 7> kOperations = {{{"count", OutputOp::kCount},
 const char* refusal(OutputOp op, const Field& field) {
   switch (op) {
     case OutputOp::kCount:
+    case OutputOp::kDelta:
+    case OutputOp::kRate:
       return nullptr;
     case OutputOp::kSum:
     case OutputOp::kAverage:

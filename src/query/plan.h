@@ -108,14 +108,26 @@ enum class CellKind : uint8_t {
   kStats,  // 32 B {count, sum, min, max} of one value: one vector operation
   kWide,   // count and a list of parts
 };
-enum class OutputOp : uint8_t { kCount, kSum, kAverage, kMin, kMax, kFirst, kLast };
+// kDelta, kRate: of another output, against the key's window before (egress/shape.h).
+enum class OutputOp : uint8_t {
+  kCount,
+  kSum,
+  kAverage,
+  kMin,
+  kMax,
+  kFirst,
+  kLast,
+  kDelta = 18,
+  kRate
+};
 struct Output {
   std::string name;  // "sum(wire_length)" or as the config names it
   OutputOp op = OutputOp::kCount;
   uint16_t word = 0;  // in the cell; kAverage: of its sum
+  uint16_t of = 0;    // kDelta, kRate: index of an output that is neither
   bool sum128 = false;
   FieldType type = FieldType::kInteger;  // how a value is shown
-  uint8_t decimals = 0;
+  uint8_t decimals = 0;                  // kDelta, kRate: those of the value it is taken of
 };
 
 enum class Placement : uint8_t {
@@ -128,6 +140,7 @@ inline constexpr uint8_t kAverageDecimals = 6;  // beyond the field's own
 constexpr uint8_t shown_decimals(const Output& output) {
   switch (output.op) {
     case OutputOp::kAverage:
+    case OutputOp::kRate:
       return static_cast<uint8_t>(output.decimals + kAverageDecimals);
     case OutputOp::kCount:
     case OutputOp::kSum:
@@ -135,6 +148,7 @@ constexpr uint8_t shown_decimals(const Output& output) {
     case OutputOp::kMax:
     case OutputOp::kFirst:
     case OutputOp::kLast:
+    case OutputOp::kDelta:
       break;
   }
   return output.decimals;

@@ -13,6 +13,7 @@ namespace {
 struct Sample {
   Plan plan = stats_plan(0, "q", 2);
   std::vector<int64_t> key{1, 2}, cell{3, 4, 5, 6};
+  std::vector<Value> values;
   Result row;
   Sample() {
     row.start = EventTime{100};
@@ -23,6 +24,8 @@ struct Sample {
     row.plan = &plan;
     row.key = key.data();
     row.cell = cell.data();
+    values = lowered(plan, cell.data());
+    row.values = values.data();
     Digest digest(name);
     for (int i = 0; i < rows; ++i) digest.add(row);
     return digest.finish();
@@ -37,6 +40,12 @@ TEST(Digest, EveryFieldShows) {
       [](Sample& s) { s.row.start.ns ^= 1; },
       [](Sample& s) { s.row.end.ns ^= 1; },
       [](Sample& s) { s.row.flags |= kFlagPartial; },
+      [](Sample& s) { s.row.flags |= kFlagEmpty; },
+      [](Sample& s) { s.row.fire = FireKind::kEarly; },
+      [](Sample& s) { s.row.fire = FireKind::kUpdate; },
+      [](Sample& s) { s.row.fire = FireKind::kRetraction; },
+      [](Sample& s) { s.row.index = 1; },
+      [](Sample& s) { s.row.index = UINT32_MAX; },
       [](Sample& s) { s.key[0] ^= int64_t{1} << 63; },
       [](Sample& s) { s.key[1] += 1; },
       [](Sample& s) { std::swap(s.key[0], s.key[1]); },
@@ -57,9 +66,10 @@ TEST(Digest, EveryFieldShows) {
 }
 
 // What is timing, or is said elsewhere, does not show.
-TEST(Digest, PlaceSequenceAndHashDoNotShow) {
+TEST(Digest, PlacePositionSequenceAndHashDoNotShow) {
   Sample sample;
   sample.row.sequence = 9;
+  sample.row.position = 5;
   sample.row.hash = 77;
   EXPECT_EQ(sample.digest(), Sample().digest());
 }

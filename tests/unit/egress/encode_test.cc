@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <deque>
 
 #include "fixture.h"
 
@@ -50,6 +50,10 @@ struct Sample {
   std::vector<int64_t> key{0, 0x0000FFFF'0A010200, 53, 0};
   std::vector<int64_t> cell{4, 326, kNoon, 7, 123400, 0, 0, 0};
   std::vector<int64_t> text_key{0x412C2242'01E90000, 0x12}, text_cell{1, 1500, 1500, 1500};
+  std::deque<std::vector<Value>> values;  // of the results made so far
+  const Value* lower_all(const Plan& plan, const std::vector<int64_t>& of) {
+    return values.emplace_back(lowered(plan, of.data())).data();
+  }
   Result result(uint16_t flags = 0) {
     Result row;
     row.plan = &traffic;
@@ -60,6 +64,7 @@ struct Sample {
     row.start = EventTime{kNoon};
     row.key = key.data();
     row.cell = cell.data();
+    row.values = lower_all(traffic, cell);
     return row;
   }
   Result text_result() {
@@ -69,6 +74,7 @@ struct Sample {
     row.sequence = 8;
     row.key = text_key.data();
     row.cell = text_cell.data();
+    row.values = lower_all(text, text_cell);
     return row;
   }
 };
@@ -93,16 +99,18 @@ std::string encoded(Encoder encoder, const std::vector<Result>& rows, size_t pla
 TEST(Json, OneObjectALine) {
   Sample s;
   const auto encode = [&](Result row) { return encoded(JsonEncoder("edge1", s.plans), {row}); };
-  EXPECT_EQ(encode(s.result()),
-            R"({"system":"edge1","query":"traffic","sequence":7,)"
-            R"("start":"2024-02-29T12:00:00.000000000Z","end":"2024-02-29T12:00:01.000000000Z",)"
-            R"("kind":"on_time","overflow":false,"key":{"src/24":"10.1.2.0/24","port":53},)"
-            R"#("values":{"packets":4,"average(length)":81.500000,"last(price)":12.3400}})#"
-            "\n");
+  EXPECT_EQ(
+      encode(s.result()),
+      R"({"system":"edge1","query":"traffic","sequence":7,)"
+      R"("start":"2024-02-29T12:00:00.000000000Z","end":"2024-02-29T12:00:01.000000000Z",)"
+      R"("kind":"on_time","index":0,"overflow":false,"key":{"src/24":"10.1.2.0/24","port":53},)"
+      R"#("values":{"packets":4,"average(length)":81.500000,"last(price)":12.3400}})#"
+      "\n");
   s.key[2] = kAbsent;
   EXPECT_NE(
       encode(s.result(kFlagPartial))
-          .find(R"("kind":"partial","overflow":false,"key":{"src/24":"10.1.2.0/24","port":null},)"),
+          .find(R"("kind":"partial","index":0,"overflow":false,"key":{"src/24":"10.1.2.0/24",)"
+                R"("port":null},)"),
       std::string::npos);
   EXPECT_NE(encode(s.result(kFlagOverflow | kFlagOverflowRow))
                 .find(R"("overflow":true,"key":"__overflow__","values":{"packets":4)"),
@@ -112,12 +120,13 @@ TEST(Json, OneObjectALine) {
 // 'A' ',' '"' 'B' 0x01 0xE9 as text.
 TEST(Json, TextIsEscaped) {
   Sample s;
-  EXPECT_EQ(encoded(JsonEncoder("e\n1", s.plans), {s.text_result()}),
-            R"({"system":"e\u000a1","query":"by \"name\"","sequence":8,)"
-            R"("start":"2024-02-29T12:00:00.000000000Z","end":"2024-02-29T12:00:01.000000000Z",)"
-            R"("kind":"on_time","overflow":false,"key":{"stock":"A,\"B\u0001\u00e9","flags":"SA"},)"
-            R"("values":{"bytes":1500}})"
-            "\n");
+  EXPECT_EQ(
+      encoded(JsonEncoder("e\n1", s.plans), {s.text_result()}),
+      R"({"system":"e\u000a1","query":"by \"name\"","sequence":8,)"
+      R"("start":"2024-02-29T12:00:00.000000000Z","end":"2024-02-29T12:00:01.000000000Z",)"
+      R"("kind":"on_time","index":0,"overflow":false,"key":{"stock":"A,\"B\u0001\u00e9","flags":"SA"},)"
+      R"("values":{"bytes":1500}})"
+      "\n");
 }
 
 TEST(Csv, HeaderOnceAQuery) {
@@ -126,15 +135,16 @@ TEST(Csv, HeaderOnceAQuery) {
   Result last = s.result(kFlagOverflow | kFlagOverflowRow | kFlagPartial);
   EXPECT_EQ(
       encoded(CsvEncoder(s.plans), {s.result(), s.text_result(), s.result(kFlagOverflow), last}),
-      "query,sequence,start,end,kind,overflow,src/24,port,packets,average(length),last(price)\n"
-      "traffic,7,2024-02-29T12:00:00.000000000Z,2024-02-29T12:00:01.000000000Z,on_time,false,"
+      "query,sequence,start,end,kind,index,overflow,src/"
+      "24,port,packets,average(length),last(price)\n"
+      "traffic,7,2024-02-29T12:00:00.000000000Z,2024-02-29T12:00:01.000000000Z,on_time,0,false,"
       "10.1.2.0/24,53,4,81.500000,12.3400\n"
-      "query,sequence,start,end,kind,overflow,stock,flags,bytes\n"
+      "query,sequence,start,end,kind,index,overflow,stock,flags,bytes\n"
       "\"by \"\"name\"\"\",8,2024-02-29T12:00:00.000000000Z,2024-02-29T12:00:01.000000000Z,on_time,"
-      "false,\"A,\"\"B\",SA,1500\n"
-      "traffic,7,2024-02-29T12:00:00.000000000Z,2024-02-29T12:00:01.000000000Z,on_time,true,"
+      "0,false,\"A,\"\"B\",SA,1500\n"
+      "traffic,7,2024-02-29T12:00:00.000000000Z,2024-02-29T12:00:01.000000000Z,on_time,0,true,"
       "10.1.2.0/24,53,4,81.500000,12.3400\n"
-      "traffic,7,2024-02-29T12:00:00.000000000Z,2024-02-29T12:00:01.000000000Z,partial,true,"
+      "traffic,7,2024-02-29T12:00:00.000000000Z,2024-02-29T12:00:01.000000000Z,partial,0,true,"
       "__overflow__,,4,81.500000,12.3400\n");
 }
 
@@ -210,6 +220,8 @@ TEST(Binary, ReadBackByItsDescription) {
   s.cell[1] = -326;
   Result second = s.result(kFlagPartial);
   second.sequence = 9;
+  second.fire = FireKind::kEarly;
+  second.index = 3;
   Reader in{encoded(BinaryEncoder("edge1", s.plans), {s.result(), second, s.text_result()})};
 
   const auto head = [&](uint64_t type, uint64_t query) {
@@ -218,7 +230,7 @@ TEST(Binary, ReadBackByItsDescription) {
     in.at += 4;
     const uint64_t bytes = in.number(4);
     EXPECT_EQ(in.number(2), type);
-    EXPECT_EQ(in.number(2), 1u);  // version
+    EXPECT_EQ(in.number(2), 2u);  // version
     EXPECT_EQ(in.number(2), query);
     EXPECT_EQ(in.number(2), 0u);
     return in.at - 16 + bytes;  // where the next record starts
@@ -262,8 +274,10 @@ TEST(Binary, ReadBackByItsDescription) {
     EXPECT_EQ(in.word(), kNoon + kSecond);  // place
     EXPECT_EQ(in.word(), kNoon);
     EXPECT_EQ(in.word(), kNoon + kSecond);
-    EXPECT_EQ(in.number(4), sequence == 9 ? 4u : 0u);
-    EXPECT_EQ(in.number(4), 0u);
+    EXPECT_EQ(in.number(2), sequence == 9 ? 4u : 0u);
+    EXPECT_EQ(in.number(1), sequence == 9 ? 1u : 0u);  // kind
+    EXPECT_EQ(in.number(1), 0u);
+    EXPECT_EQ(in.number(4), sequence == 9 ? 3u : 0u);  // index
     for (const int64_t expected :
          {int64_t{0}, int64_t{0x0000FFFF'0A010200}, int64_t{53}, int64_t{0}})
       EXPECT_EQ(in.word(), expected);

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "egress/egress.h"
+#include "egress/lower.h"
 #include "io/sink.h"
 #include "query/plan.h"
 #include "window/result_block.h"
@@ -59,6 +60,12 @@ inline Plan stats_plan(uint16_t id, std::string name, uint32_t key_words) {
   plan.outputs = {make_output("count", OutputOp::kCount), make_output("sum", OutputOp::kSum, 1),
                   make_output("min", OutputOp::kMin, 2), make_output("max", OutputOp::kMax, 3)};
   return plan;
+}
+
+inline std::vector<Value> lowered(const Plan& plan, const int64_t* cell) {
+  std::vector<Value> values;
+  for (const Output& output : plan.outputs) values.push_back(lower(output, cell));
+  return values;
 }
 
 inline uint64_t hash_of(const Plan& plan, const int64_t* key) {
