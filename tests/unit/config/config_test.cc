@@ -432,8 +432,8 @@ TEST(Refusals, EventTimeOfASource) {
       "results would depend on when and how fast a machine ran, and a replay would not give "
       "them again. Where arrival is the time, the format \"packet\" has it from the capture's "
       "stamps\n");
-  EXPECT_EQ(problems(with_source("watermark = \"bound\"\n")),
-            "4:13: watermark: cannot be 'bound'; did you mean 'bounded'?\n");
+  EXPECT_EQ(problems(with_source("watermark = \"bounde\"\n")),
+            "4:13: watermark: cannot be 'bounde'; did you mean 'bounded'?\n");
   EXPECT_EQ(problems(with_source("watermark = \"punctuated\"\n")),
             "4:13: watermark: \"punctuated\" without 'progress' would never move: format 'packet' "
             "has no marks of its own, and the source no clock\n");

@@ -64,11 +64,11 @@ class Guards : public testing::Test {
     LaneCounts& counts = pipeline_->lane_counts(LaneId{0});
     counts.events += batch_->count;  // the parser's part
     counts.ended.passed_on += batch_->count;
-    turn({.batch = batch_.get()});
+    turn({.batch = batch_.get(), .punctuations = {}});
   }
   void end() {
     const Punctuation end{.watermark = EventTime::end_of_time(), .why = Punctuation::Why::kEnded};
-    turn({.punctuations = {&end, 1}});
+    turn({.batch = nullptr, .punctuations = {&end, 1}});
     while (pipeline_->fired() != EventTime::end_of_time()) turn({});
     const LaneCounts& counts = pipeline_->lane_counts(LaneId{0});
     EXPECT_EQ(counts.events, counts.ended.sum());
@@ -77,7 +77,7 @@ class Guards : public testing::Test {
     pipeline_->turn(in, *writer_);
     while (const ResultBlock* block = ring_.blocks.front()) {
       for (uint32_t at = 0; at < block->used;) {
-        Run run;
+        tidewire::Run run;
         std::memcpy(&run, block->bytes.data() + at, sizeof run);
         at += sizeof run;
         for (uint32_t i = 0; i < run.rows; ++i, at += block->row_words * 8) {
@@ -172,7 +172,7 @@ TEST_F(Guards, ProgressIsWhatThePredicateSays) {
   batch_->count = 0;
   batch_->marks = 1;
   batch_->mark[0] = {.at = 0, .time = {1700}};
-  turn({.batch = batch_.get()});
+  turn({.batch = batch_.get(), .punctuations = {}});
   EXPECT_EQ(pipeline_->frontier().ns, 1690);
   batch_->marks = 0;
   end();

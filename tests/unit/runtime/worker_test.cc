@@ -269,7 +269,7 @@ TEST(Worker, AnEmptyPollOfALaneWithAClockIsAMark) {
   bench.clock.advance({1});
   bench.turns(3);  // the clock is read at the end of a turn
   ASSERT_EQ(log.seen.size(), 2u);
-  EXPECT_EQ(log.seen[1].watermark.ns, 5'999'600);
+  EXPECT_EQ(log.seen[1].watermark.ns, 6'000'001 - 400);
   EXPECT_FALSE(bench.pipeline->lane(LaneId{0}).silent());
 }
 
