@@ -124,6 +124,10 @@ class Checker {
     if (w_.gather.ns > 0 && w_.lateness.ns == 0)
       problem("window.update_every",
               "gathers the updates that late rows make; without allowed_lateness there are none");
+    if (w_.kind == WindowKind::kCumulate && w_.accumulation == Accumulation::kRetracting)
+      problem("window.accumulation",
+              "each step of a cumulating window is a result of its own, with its own end: there is "
+              "nothing to take back; type = \"tumbling\" with early_every takes back");
     const bool several = w_.early.ns > 0 || w_.early_rows > 0 || w_.lateness.ns > 0;
     if (w_.accumulation != Accumulation::kAccumulating && !several)
       problem("window.accumulation",

@@ -55,6 +55,17 @@ TEST(WindowCheck, PlainWindowsOfAllKindsPass) {
   for (const WindowKind kind : kAll) EXPECT_EQ(check(spec(kind)), "");
 }
 
+TEST(WindowCheck, ACumulatingWindowTakesNothingBack) {
+  QuerySpec s = spec(WindowKind::kCumulate);
+  s.window.accumulation = Accumulation::kDiscarding;
+  EXPECT_EQ(check(s), "");
+  s.window.accumulation = Accumulation::kRetracting;
+  EXPECT_EQ(check(s),
+            "window.accumulation: each step of a cumulating window is a result of its own, with "
+            "its own end: there is nothing to take back; type = \"tumbling\" with early_every "
+            "takes back\n");
+}
+
 TEST(WindowCheck, Steps) {
   QuerySpec s = spec(WindowKind::kCumulate);
   s.window.early = seconds(0);

@@ -51,6 +51,71 @@ TEST(Geometry, AgreesWithTheListOfAllWindows) {
   }
 }
 
+// Steps from each window's start, against the list of all windows' points.
+TEST(Geometry, PointsAgreeWithTheListOfAllPoints) {
+  for (const auto& [size, slide, offset, step] :
+       {std::tuple{10, 10, 0, 3}, {12, 5, 2, 4}, {7, 3, -1, 2}, {4, 9, 1, 3}, {6, 2, 0, 9}}) {
+    WindowShape s = shape(size, slide, offset);
+    s.early = {step};
+    const Geometry g(s);
+    for (int64_t t = -30; t <= 30; ++t) {
+      int64_t first = INT64_MAX;
+      for (int64_t k = -60; k <= 60; ++k) {
+        const Span window{k * slide + offset, k * slide + offset + size};
+        if (t < window.start || t >= window.end) continue;
+        int64_t last = window.start, next = window.end;
+        uint32_t index = 0;
+        for (int64_t p = window.start + step; p < window.end; p += step, ++index) {
+          EXPECT_TRUE(g.is_point(window, p));
+          EXPECT_EQ(g.index_of(window, p), index);
+          if (p <= t) last = p;
+          if (p > t) next = std::min(next, p);
+        }
+        EXPECT_EQ(g.index_of(window, window.end), index);
+        EXPECT_EQ(g.point_after(window, t), next);
+        EXPECT_EQ(g.last_point(window, t), last);
+        first = std::min(first, next);
+      }
+      if (first == INT64_MAX) continue;  // between windows
+      EXPECT_EQ(g.pane_point_after(g.pane_of(t).start, t), first);
+      EXPECT_GE(first, g.pane_of(t).end);
+    }
+  }
+}
+
+TEST(Geometry, GatheredPointsEndWithTheLateness) {
+  WindowShape s = shape(10, 10, 0);
+  s.early = {4};
+  s.lateness = {8};
+  s.gather = {3};
+  const Geometry g(s);
+  // [0, 10): steps 4, 8 and the end are numbers 0, 1, 2; then 13, 16 and 18.
+  EXPECT_EQ(g.gathered_after(10, 10), 13);
+  EXPECT_EQ(g.gathered_after(10, 12), 13);
+  EXPECT_EQ(g.gathered_after(10, 13), 16);
+  EXPECT_EQ(g.gathered_after(10, 17), 18);
+  EXPECT_EQ(g.index_of({0, 10}, 13), 3u);
+  EXPECT_EQ(g.index_of({0, 10}, 16), 4u);
+  EXPECT_EQ(g.index_of({0, 10}, 18), 5u);
+}
+
+TEST(Geometry, IsExactUpToTheEdgesOfInt64) {
+  // 2^63 - 1 = 9223372036854775807; windows of 10 end at ...800, the next one would pass the edge.
+  const Geometry g(shape(10, 10, 0));
+  EXPECT_EQ(g.last_end(INT64_MAX - 10), INT64_MAX - 7);
+  EXPECT_EQ(g.first_end(INT64_MAX - 10), INT64_MAX - 7);
+  EXPECT_EQ(g.first_end(INT64_MAX - 7), INT64_MAX);
+  EXPECT_EQ(g.gone_at(INT64_MAX - 7), INT64_MAX - 7);
+  EXPECT_EQ(g.pane_of(INT64_MAX - 10).start, INT64_MAX - 17);
+  // -2^63 = -9223372036854775808 lies in [...810, ...800), whose start is no int64.
+  EXPECT_EQ(g.first_end(INT64_MIN), INT64_MIN + 8);
+  EXPECT_EQ(g.pane_of(INT64_MIN).start, INT64_MIN);
+  EXPECT_EQ(g.pane_of(INT64_MIN + 7).end, INT64_MIN + 8);
+  WindowShape late = shape(10, 10, 0);
+  late.lateness = {INT64_MAX};
+  EXPECT_EQ(Geometry(late).gone_at(1), INT64_MAX);
+}
+
 TEST(Geometry, DoesNotOverflowAtTheEdges) {
   const Geometry g(shape(kWindowLengthMax, kWindowLengthMax - 1, kWindowLengthMax - 2));
   for (const int64_t t : {-kUsableTimeMax, kUsableTimeMax}) {
