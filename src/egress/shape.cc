@@ -274,7 +274,7 @@ void Shaper::forget(Query& query, uint32_t at) {
 void Shaper::plan_fill(Query& query, const Result& row, uint32_t at) {
   KeyTable::Entry& entry = (*query.keys)[at];
   entry.fills_left = row.plan->shaping.fill_windows;
-  const Fill fill{query.geometry->first_end(row.end.ns), row.hash, at, row.query};
+  const Fill fill{query.geometry->next_end(row.end.ns), row.hash, at, row.query};
   if (entry.heap_at != KeyTable::kNone) remove_fill(entry.heap_at);
   if (fill.end == INT64_MAX) return;
   fills_[fills_used_] = fill;
@@ -292,10 +292,10 @@ void Shaper::make_fill(Result& out) {
   out.query = fill.query;
   out.flags = kFlagEmpty;
   if (merge_.flagged(fill.query, entry.with_rows, fill.end)) out.flags |= kFlagOverflow;
-  out.place = out.end = EventTime{fill.end};
-  out.start = EventTime{fill.end - plan.window.size.ns};
-  if (plan.window.early.ns > 0)  // steps before the end
-    out.index = static_cast<uint32_t>((plan.window.size.ns - 1) / plan.window.early.ns);
+  const Span window{query.geometry->start_of(fill.end), fill.end};
+  out.place = out.end = EventTime{window.end};
+  out.start = EventTime{window.start};
+  out.index = query.geometry->index_of(window, window.end);
   out.hash = fill.hash;
   out.key = keys.key(fill.entry);
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -307,7 +307,7 @@ void Shaper::make_fill(Result& out) {
       fill_values_[query.kept[i]].number = keys.latest(fill.entry)[i];
   out.values = fill_values_.data();
   ++counts_.empty;
-  const int64_t next = query.geometry->first_end(fill.end);
+  const int64_t next = query.geometry->next_end(fill.end);
   if (--entry.fills_left > 0 && next < INT64_MAX) {
     fills_[0].end = next;
     sift_down(0);

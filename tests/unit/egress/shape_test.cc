@@ -390,6 +390,25 @@ TEST(Shape, ZeroFillsTheWindowsBehindTheLast) {
   EXPECT_EQ(f.counts.empty, 5u);
 }
 
+// February 2023 has rows; March and April are filled: 31 and 30 days.
+TEST(Shape, FillsCalendarWindows) {
+  constexpr int64_t kDay = 86'400 * kSecond;
+  constexpr int64_t kMarch = 1'677'628'800 * kSecond;  // date -u -d 2023-03-01 +%s
+  Fixed f;
+  f.plan.window = {};
+  f.plan.window.kind = WindowKind::kCalendar;
+  f.plan.window.unit = CalendarUnit::kMonth;
+  f.plan.window.zone = "UTC";
+  f.plan.shaping.fill = EmptyFill::kZero;
+  f.plan.shaping.fill_windows = 2;
+  Row row = f.at(kMarch, 7);
+  row.head.start = {kMarch - 28 * kDay};
+  const std::vector<Line> lines = f.run({row});
+  EXPECT_EQ(ends_of(lines), (std::vector<int64_t>{kMarch, kMarch + 31 * kDay, kMarch + 61 * kDay}));
+  EXPECT_EQ(lines[1].start, kMarch);
+  EXPECT_EQ(lines[2].start, kMarch + 31 * kDay);
+}
+
 TEST(Shape, CarryShowsTheLastValueAgain) {
   Fixed f;
   f.plan.shaping.fill = EmptyFill::kCarry;
