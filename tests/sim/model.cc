@@ -50,7 +50,7 @@ class Operator {
       r.place = head.place;
       r.update = head.update;
       r.position = head.position;
-      r.order_end = head.end;
+      r.order_end = head.update ? end : head.end;
       r.index = head.index;
       r.stands = stands;
       r.fire = stands ? head.fire : FireKind::kRetraction;
@@ -247,6 +247,7 @@ class Sessions : Operator {
     Group rows;
     bool fired = false;
     std::optional<int64_t> due;  // the gathered point that it waits for
+    uint64_t since = 0;          // rows since the last multiple of early_rows
     Said said;
   };
 
@@ -267,6 +268,7 @@ class Sessions : Operator {
       const uint32_t index = s.due ? gathered(s.end, 0).at(place) : 0;
       say(point(place, s.start, s.end, kind, index), s.rows, s.said.fresh, s.said);
       s.said.fresh.clear();
+      s.said.updates = 0;
       s.fired = true;
       s.due.reset();
     }
@@ -285,7 +287,7 @@ class Sessions : Operator {
     merged.end = row_end;
     merged.rows = merged.said.fresh = {row};
     std::vector<Session> rest;
-    uint64_t most = 0;
+    merged.since = 1;
     for (const Session& s : sessions_) {
       const bool same_cell = cell_ns == 0 || floor_div(s.start, cell_ns) == cell;
       if (!same_cell || s.start > row_end || s.end < row.time) {
@@ -295,7 +297,7 @@ class Sessions : Operator {
       merged.start = std::min(merged.start, s.start);
       merged.end = std::max(merged.end, s.end);
       merged.rows.insert(merged.rows.end(), s.rows.begin(), s.rows.end());
-      most = std::max<uint64_t>(most, s.rows.size());
+      merged.since += s.since;
       Said& said = merged.said;
       said.fresh.insert(said.fresh.end(), s.said.fresh.begin(), s.said.fresh.end());
       said.old.insert(said.old.end(), s.said.old.begin(), s.said.old.end());
@@ -304,6 +306,9 @@ class Sessions : Operator {
     if (plus(merged.end, w_.lateness.ns) <= watermark_) return late(row);
     std::sort(merged.said.old.begin(), merged.said.old.end(),
               [](const auto& a, const auto& b) { return a.start < b.start; });
+    const uint64_t n = w_.early_rows;
+    const bool full = n > 0 && merged.since >= n;
+    if (n > 0) merged.since %= n;
     if (merged.end <= watermark_) {
       merged.fired = true;
       if (w_.gather.ns > 0) {
@@ -315,8 +320,8 @@ class Sessions : Operator {
             merged.said.fresh, merged.said);
         merged.said.fresh.clear();
       }
-    } else if (const uint64_t n = w_.early_rows; n > 0 && merged.rows.size() / n > most / n) {
-      const auto index = static_cast<uint32_t>(merged.rows.size() / n - 1);
+    } else if (full) {
+      const uint32_t index = merged.said.updates++;
       say(of_row(row, merged.start, merged.end, FireKind::kEarly, index), merged.rows,
           merged.said.fresh, merged.said);
       merged.said.fresh.clear();

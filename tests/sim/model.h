@@ -21,7 +21,7 @@ struct Result {
   uint32_t query = 0;
   bool update = false;    // of one late row: behind the points of its place
   uint64_t position = 0;  // of that row
-  int64_t order_end = 0;  // window end; of a retraction that of what replaces it
+  int64_t order_end = 0;  // window end; of a point's retraction that of what replaces it
   uint64_t hash = 0;
   std::array<int64_t, kMaxKeyWords> key{};
   bool stands = true;  // false: a retraction

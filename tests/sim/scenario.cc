@@ -52,7 +52,7 @@ std::vector<Step> random_lane(Rng& rng, uint16_t lane, const LaneOptions& option
 
 WindowShape random_shape(Rng& rng) {
   using Kind = WindowKind;
-  switch (rng.below(9)) {
+  switch (rng.below(11)) {
     case 0:
       return {.kind = Kind::kTumbling, .size = {5}, .slide = {5}};
     case 1:
@@ -64,11 +64,36 @@ WindowShape random_shape(Rng& rng) {
     case 4:  // with gaps between the windows
       return {.kind = Kind::kSliding, .size = {2}, .slide = {5}};
     case 5:
-      return {.kind = Kind::kCount, .rows = 1 + rng.below(5), .row_slide = 1 + rng.below(5)};
+      return {.kind = Kind::kCumulate, .size = {12}, .slide = {12}, .offset = {5}, .early = {4}};
     case 6:
+      return {.kind = Kind::kCount, .rows = 1 + rng.below(5), .row_slide = 1 + rng.below(5)};
+    case 7:
       return {.kind = Kind::kGlobal, .early_rows = rng.below(4)};
     default:
       return {.kind = Kind::kSession, .gap = {3}};
+  }
+}
+
+// What any of them may have beside: core.md rule 6.
+void add_timing(Rng& rng, Plan& plan) {
+  WindowShape& w = plan.window;
+  if (w.kind == WindowKind::kCount || w.kind == WindowKind::kCumulate) return;
+  w.accumulation = one_of(rng, {Accumulation::kAccumulating, Accumulation::kAccumulating,
+                                Accumulation::kDiscarding, Accumulation::kRetracting});
+  if (w.kind == WindowKind::kGlobal) return;
+  if (rng.one_in(2)) w.lateness = {one_of<int64_t>(rng, {1, 4, 20})};
+  if (w.lateness.ns > 0 && rng.one_in(2)) w.gather = {one_of<int64_t>(rng, {3, 7})};
+  if (w.kind == WindowKind::kSession) {
+    if (rng.one_in(3)) {
+      plan.values.push_back(kGap);
+      plan.gap_value = 1;
+      plan.gap_unit = {1};
+    }
+    if (rng.one_in(3)) w.max_duration = {one_of<int64_t>(rng, {7, 20})};
+    if (rng.one_in(4)) w.early_rows = 1 + rng.below(4);
+  } else {
+    if (rng.one_in(3)) w.early = {one_of<int64_t>(rng, {2, 3})};
+    if (w.early.ns == 0 && rng.one_in(4)) w.early_rows = 1 + rng.below(4);
   }
 }
 
@@ -93,6 +118,7 @@ Plan random_plan(Rng& rng, uint16_t id, const ScenarioShape& shape) {
     plan.placement = Placement::kLocal;
   }
   plan.values = {kValue};
+  add_timing(rng, plan);
   plan.cell = CellKind::kStats;
   plan.cell_words = 4;
   plan.shards = one_of(rng, {1u, 2u, 8u});
@@ -101,6 +127,7 @@ Plan random_plan(Rng& rng, uint16_t id, const ScenarioShape& shape) {
   // 6 ns an event on average, and a pane is 1 ns wide at least.
   plan.max_panes = 300 + 5 * shape.events;
   plan.max_deferred = uint64_t{shape.lanes} * shape.events;
+  plan.max_changes = 8 * plan.max_deferred;
   // A store has its shards' part of the sessions, and one shard may be all that is used.
   if (plan.window.kind == WindowKind::kSession) plan.max_sessions = plan.max_deferred * plan.shards;
   return plan;
