@@ -123,9 +123,9 @@ Plan random_plan(Rng& rng, uint16_t id, const ScenarioShape& shape) {
   plan.cell_words = 4;
   plan.shards = one_of(rng, {1u, 2u, 8u});
   plan.max_keys = 64;
-  // Lanes are read in any order, so all rows of all lanes may be open at once. A lane moves by 19 /
-  // 6 ns an event on average, and a pane is 1 ns wide at least.
-  plan.max_panes = 300 + 5 * shape.events;
+  // Lanes are read in any order, so all rows of all lanes may be open at once: each in a pane of
+  // its own, or, as a lane moves by 19 / 6 ns an event on average, in so many of 1 ns.
+  plan.max_panes = std::min(300 + 5 * shape.events, 8 + shape.lanes * shape.events);
   plan.max_deferred = uint64_t{shape.lanes} * shape.events;
   plan.max_changes = 8 * plan.max_deferred;
   // A store has its shards' part of the sessions, and one shard may be all that is used.
