@@ -58,8 +58,8 @@ bool Merge::Order::operator<(const Order& o) const {
   if (hash != o.hash) return hash < o.hash;
   for (uint32_t w = 0; w < key_words; ++w)
     if (key[w] != o.key[w]) return key[w] < o.key[w];
-  if (replaces != o.replaces) return o.replaces;
-  return start < o.start;
+  if (start != o.start) return start < o.start;
+  return !replaces && o.replaces;
 }
 
 Merge::Merge(std::vector<const Plan*> plans, std::vector<ResultRing*> rings)

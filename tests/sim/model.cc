@@ -34,6 +34,7 @@ class Operator {
   Result result(int64_t start, int64_t end, const Group& rows) const {
     Result r = blank_;
     r.start = start;
+    r.order_start = start;
     r.end = r.order_end = end;
     for (const ModelRow& row : rows) {
       r.min = r.count ? std::min(r.min, row.value) : row.value;
@@ -50,6 +51,7 @@ class Operator {
       r.place = head.place;
       r.update = head.update;
       r.position = head.position;
+      r.order_start = head.update ? 0 : head.start;
       r.order_end = head.update ? end : head.end;
       r.index = head.index;
       r.stands = stands;
@@ -92,6 +94,7 @@ class Operator {
     ++answer_.late;
     if (!plan_.late_rows) return;
     Result r = of_row(row, row.time, INT64_MIN, FireKind::kOnTime, 0);
+    r.order_start = 0;
     r.order_end = INT64_MIN;
     r.sum = row.value;
     r.late = true;
@@ -359,6 +362,7 @@ class Counted : Operator {
           last.begin(), last.end(), [](auto& a, auto& b) { return a.time < b.time; });
       Result r = result(least->time, greatest->time + 1, last);
       r.place = std::max(row.stamp, INT64_MIN + 1);
+      r.order_start = 0;
       r.update = true;
       r.position = row.position();
       answer_.results.push_back(r);

@@ -24,7 +24,8 @@ struct Result {
   int64_t order_end = 0;  // window end; of a point's retraction that of what replaces it
   uint64_t hash = 0;
   std::array<int64_t, kMaxKeyWords> key{};
-  bool stands = true;  // false: a retraction
+  int64_t order_start = 0;  // as order_end; of updates 0
+  bool stands = true;       // false: a retraction
   int64_t start = 0, end = 0;
   FireKind fire = FireKind::kOnTime;
   uint32_t index = 0;

@@ -52,7 +52,9 @@ void read(const Plan& plan, const Run& run, const std::vector<int64_t>& word, Re
   r.index = run.index;
   r.start = placed || r.late ? word[w++] : run.start.ns;
   r.end = placed ? word[w++] : r.late ? INT64_MIN : run.end.ns;
-  r.order_end = placed && !r.stands ? run.end.ns : r.end;
+  const bool replaced = placed && !r.stands;
+  r.order_start = r.update ? 0 : replaced ? run.start.ns : r.start;
+  r.order_end = replaced ? run.end.ns : r.end;
   r.place = placed ? std::max(run.place.ns, r.order_end) : run.place.ns;
   r.hash = static_cast<uint64_t>(word[w++]);
   for (uint32_t k = 0; k < plan.key_words; ++k) r.key[k] = word[w++];
