@@ -22,20 +22,6 @@ bool reads(const SourceLayout& source, const std::string& path) {
                      [&](const auto& lane) { return std::any_of(lane.begin(), lane.end(), same); });
 }
 
-// What the program cannot do with a plan that is right: option and word. Empty: nothing.
-std::vector<std::pair<const char*, const char*>> unfinished(const Plan& plan) {
-  std::vector<std::pair<const char*, const char*>> found;
-  const auto add = [&](bool asked, const char* option, const char* what) {
-    if (asked) found.emplace_back(option, what);
-  };
-  add(plan.window.provisional.ns > 0, "window.provisional_every", "provisional results");
-  add(!plan.shaping.having.empty(), "having", "conditions on results");
-  add(plan.shaping.fill != EmptyFill::kNone, "fill", "empty windows");
-  add(plan.shaping.top > 0, "top", "ranking of results");
-  add(plan.late_rows, "late_sinks", "late sinks");
-  return found;
-}
-
 }  // namespace
 
 std::string Layout::lane_name(LaneId id) const {
@@ -89,11 +75,6 @@ LayoutResult make_layout(Config config, const Topology& topology) {
   for (const QueryProblem& p : query_problems)
     problem(c.queries[p.query].place,
             "query." + c.queries[p.query].spec.name + "." + p.option + ": " + p.text);
-
-  for (const Plan& plan : layout.compiled.plans)
-    for (const auto& [option, what] : unfinished(plan))
-      problem(c.queries[index_of(plan.id)].place,
-              "query." + plan.name + "." + option + ": " + what + ": not in this version yet");
 
   for (uint32_t w = 0; w < c.runtime.workers; ++w)
     layout.idle.push_back(

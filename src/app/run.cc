@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -48,6 +49,7 @@ absl::Status build_worker(Host& host, uint32_t w, WorkerParts& parts) try {
   parts.ring->blocks.adopt(parts.arena->take<ResultBlock>(config.runtime.result_blocks, "results"));
   PipelineOptions options = layout.pipeline;
   options.worker = w;
+  for (const Plan& plan : options.plans) parts.show_every.push_back(plan.window.provisional);
   parts.pipeline = std::make_unique<Pipeline>(options, *host.fabric, *parts.arena);
   for (const LaneLayout& lane : layout.lanes) {
     if (lane.worker != w) continue;
@@ -105,9 +107,15 @@ absl::Status build_egress(Host& host, EgressParts& parts) {
     binding.sink = opened->get();
     binding.encoding = sink.encoding;
     binding.colour = sink.type == SinkType::kTerminal && isatty(STDOUT_FILENO) != 0;
-    for (size_t q = 0; q < config.queries.size(); ++q)
-      for (const std::string& name : config.queries[q].spec.sinks)
-        if (name == sink.name) binding.queries.push_back(QueryId{static_cast<uint16_t>(q)});
+    for (size_t q = 0; q < config.queries.size(); ++q) {
+      const QuerySpec& spec = config.queries[q].spec;
+      const QueryId id{static_cast<uint16_t>(q)};
+      const auto names_it = [&](const std::vector<std::string>& sinks) {
+        return std::find(sinks.begin(), sinks.end(), sink.name) != sinks.end();
+      };
+      if (names_it(spec.sinks)) binding.queries.push_back(id);
+      if (names_it(spec.late_sinks)) binding.late.push_back(id);
+    }
     bindings.push_back(std::move(binding));
     parts.sinks.push_back(*std::move(opened));
   }

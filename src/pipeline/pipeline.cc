@@ -60,6 +60,7 @@ struct Pipeline::Impl {
   void add(Query& query, const Rows& rows);
   void advance();
   uint32_t run_timeline(ResultWriter& out);
+  uint32_t show_open(uint32_t budget, ResultWriter& out);
   const Query* earliest(EventTime& place) const;
   bool wake(LaneId lane, EventTime& floor);
   bool at_rest() const;
@@ -161,7 +162,10 @@ uint32_t Pipeline::Impl::turn(const Turn& in, ResultWriter& out) {
   // 5. Run the timeline up to the frontier, a bounded slice of it; where no result block is free,
   //    its cursor waits.
   advance();
-  return work + run_timeline(out);
+  const uint32_t fired_units = run_timeline(out);
+  // 6. What a clock has asked for: from what the timeline has left, and a little of it always.
+  const uint32_t left = results_per_turn - std::min(results_per_turn, fired_units);
+  return work + fired_units + show_open(std::max(left, results_per_turn / 8 + 1), out);
 }
 
 void Pipeline::Impl::take_events(EventBatch& batch) {
@@ -260,6 +264,18 @@ const Pipeline::Impl::Query* Pipeline::Impl::earliest(EventTime& place) const {
   return first;
 }
 
+uint32_t Pipeline::Impl::show_open(uint32_t budget, ResultWriter& out) {
+  uint32_t used = 0;
+  for (Query& query : queries)
+    while (query.store->is_showing() && used < budget) {
+      const uint32_t step = query.store->provisional(budget - used, out);
+      if (step == 0) break;  // over, or no free result block
+      used += step;
+    }
+  if (used > 0) out.close();
+  return used;
+}
+
 bool Pipeline::Impl::wake(LaneId id, EventTime& floor) {
   const OwnLane& l = own(id);
   CHECK(l.lane.silent());
@@ -331,6 +347,10 @@ Pipeline::~Pipeline() = default;
 bool Pipeline::has_room() const { return impl_->exchange.has_room(); }
 bool Pipeline::keeps_up() const { return impl_->keeps_up(); }
 uint32_t Pipeline::turn(const Turn& in, ResultWriter& out) { return impl_->turn(in, out); }
+void Pipeline::show(QueryId query) {
+  WindowStore& store = *impl_->queries[index_of(query)].store;
+  if (!store.is_showing()) store.begin_provisional();
+}
 bool Pipeline::wake(LaneId lane, EventTime& floor) { return impl_->wake(lane, floor); }
 const Lane& Pipeline::lane(LaneId id) const { return impl_->own(id).lane; }
 LaneCounts& Pipeline::lane_counts(LaneId id) { return impl_->own(id).counts; }

@@ -64,6 +64,9 @@ class Pipeline {
   bool keeps_up() const;
   // One turn; returns how much was done, 0 = idle turn.
   uint32_t turn(const Turn& in, ResultWriter& out);
+  // A clock asks what the query's open windows hold: shown in slices over the next turns, unless a
+  // walk is still on its way. Changes no result.
+  void show(QueryId query);
   // A silent lane of this worker has received something: what floor does it return with? False: not
   // known yet, turn on and ask again with the burst unparsed. True: put kReturned with that floor
   // into the next turn, before its first event; a turn later the floor no longer holds.

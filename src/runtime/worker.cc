@@ -39,6 +39,7 @@ Worker::Worker(WorkerParts parts, Clock& clock, PunctuationLog* log)
   }
   parts_.feeds.clear();
   punctuations_.reserve(lanes_.size() + 1);
+  for (const Duration every : parts_.show_every) show_at_.push_back({now_.ns + every.ns});
 }
 
 uint32_t Worker::turn() {
@@ -70,10 +71,21 @@ uint32_t Worker::turn() {
   } else {
     ++idle_turns_;
   }
+  show_due();
   if (turns_ % kTurnsPerSample == 0 || (!work && worked_)) publish_samples();
   worked_ = work > 0;
   if (phase == Phase::kHold) publish_rest(work);
   return work;
+}
+
+// By our own clock, so what is shown depends on when; it stands outside all that is recorded.
+void Worker::show_due() {
+  for (size_t q = 0; q < show_at_.size(); ++q) {
+    const Duration every = parts_.show_every[q];
+    if (every.ns <= 0 || now_ < show_at_[q]) continue;
+    parts_.pipeline->show(QueryId{static_cast<uint16_t>(q)});
+    show_at_[q] = {now_.ns + every.ns};
+  }
 }
 
 // An open burst is parsed on, else a lane is asked for the next one. Never more than the

@@ -54,7 +54,8 @@ struct WorkerParts {
   ResultRing* ring = nullptr;
   std::unique_ptr<Arena> arena;
   std::unique_ptr<Pipeline> pipeline;
-  std::vector<Feed> feeds;  // the lanes that LaneSpec gives to this worker, in that order
+  std::vector<Duration> show_every;  // by query: provisional results; 0 or none: never
+  std::vector<Feed> feeds;           // the lanes that LaneSpec gives to this worker, in that order
 };
 
 // Told of every punctuation before it takes effect: its lane, the position it stands at, and what
@@ -155,6 +156,7 @@ class Worker {
   LaneState* next_waiting();
   void punctuate(const LaneState& lane, Punctuation::Why why, EventTime watermark);
   void publish_rest(uint32_t work);
+  void show_due();
 
   WorkerParts parts_;
   Clock& clock_;
@@ -172,6 +174,7 @@ class Worker {
   std::unique_ptr<EventBatch> batch_;
   std::vector<Punctuation> punctuations_;  // of this turn; room for one of each lane
   MonotonicTime now_;                      // end of the last turn
+  std::vector<MonotonicTime> show_at_;     // by query: when it is shown next
   uint32_t received_ = 0;                  // packets, in this turn
   bool worked_ = false;                    // the last turn did something
 

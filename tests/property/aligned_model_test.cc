@@ -217,6 +217,7 @@ class Worker {
     r.update = run.kind == RunKind::kUpdate;
     r.position = run.position;
     r.start = run.start.ns;
+    r.order_start = r.update ? 0 : r.start;
     r.end = r.order_end = run.end.ns;
     r.stands = run.fire != FireKind::kRetraction;
     r.fire = run.fire;

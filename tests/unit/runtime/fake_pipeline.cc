@@ -93,6 +93,8 @@ uint32_t Pipeline::turn(const Turn& in, ResultWriter&) {
   return work;
 }
 
+void Pipeline::show(QueryId query) { impl_->fake.shown.push_back(query); }
+
 bool Pipeline::wake(LaneId, EventTime& floor) {
   ++impl_->fake.wakes;
   if (!impl_->fake.floor) return false;

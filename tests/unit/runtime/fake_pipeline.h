@@ -33,6 +33,7 @@ struct FakePipeline {
   bool record = true;
   std::vector<Taken> turns;
   uint64_t turn_count = 0, wakes = 0;
+  std::vector<QueryId> shown;
 
   // All events, or all punctuations, in the order in which they came.
   std::vector<Event> events() const;

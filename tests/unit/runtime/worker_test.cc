@@ -36,9 +36,11 @@ struct VectorLog final : PunctuationLog {
 // One worker with lanes 0, 1, ... over a fake pipeline, a standing clock and sim sources.
 class Bench {
  public:
-  explicit Bench(std::vector<FeedPlan> plans, PunctuationLog* log = nullptr) {
+  explicit Bench(std::vector<FeedPlan> plans, PunctuationLog* log = nullptr,
+                 std::vector<Duration> show_every = {}) {
     PipelineOptions options;
     WorkerParts parts;
+    parts.show_every = std::move(show_every);
     for (uint16_t i = 0; i < plans.size(); ++i) {
       options.lanes.push_back({LaneId{i}, 0, {}});  // bound 0: the frontier is the highest time
       Feed feed;
@@ -271,6 +273,19 @@ TEST(Worker, AnEmptyPollOfALaneWithAClockIsAMark) {
   ASSERT_EQ(log.seen.size(), 2u);
   EXPECT_EQ(log.seen[1].watermark.ns, 6'000'001 - 400);
   EXPECT_FALSE(bench.pipeline->lane(LaneId{0}).silent());
+}
+
+// By the clock, whatever comes or not; not made up for where the clock has jumped.
+TEST(Worker, AsksForProvisionalResultsByTheClock) {
+  Bench bench({{.packets = steady(1), .source = {}, .live = true}}, nullptr, {{0}, {1000}, {300}});
+  bench.turns(5);
+  EXPECT_TRUE(bench.state().shown.empty());
+  bench.clock.advance({300});
+  bench.turns(3);
+  EXPECT_EQ(bench.state().shown, (std::vector<QueryId>{QueryId{2}}));
+  bench.clock.advance({5000});
+  bench.turns(3);
+  EXPECT_EQ(bench.state().shown, (std::vector<QueryId>{QueryId{2}, QueryId{1}, QueryId{2}}));
 }
 
 TEST(Worker, NobodyIsSilentUnlessConfigured) {
