@@ -1,7 +1,8 @@
 // The windows of a real Apache Flink job, row by row: samples/reference. Its outputs were made by
 // Flink 2.3.0 and by refwin.py beside them (README there), from TSVs of time, key, value in arrival
-// order: one lane, one partition. Lateness 0 only here. Run with 1, 2 and 3 workers; the lane is
-// worker 0's, so with more, rows cross.
+// order: one lane, one partition. Run with 1, 2 and 3 workers; the lane is worker 0's, so with
+// more, rows cross. With lateness the file holds each session once, as it was when dropped: what
+// stands after each update has replaced the results that it holds, or after the retractions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,6 +76,7 @@ Plan plan_for(const Case& c, uint32_t keys) {
   plan.batch_panes = kBatchMax;
   plan.max_sessions = 4096;
   plan.max_deferred = 4096;
+  plan.max_changes = 4096;
   return plan;
 }
 
@@ -112,6 +114,26 @@ TEST_P(Reference, EqualsFlink) {
   }
 
   std::vector<Row> got;
+  // Of each key what stands; of one worker, in the order of its timeline.
+  std::map<std::string, std::vector<Row>> standing;
+  uint64_t updates = 0, retractions = 0;
+  const auto take = [&](const Row& row, FireKind fire) {
+    std::vector<Row>& of_key = standing[row.key];
+    updates += fire == FireKind::kUpdate;
+    if (fire == FireKind::kRetraction) {
+      ++retractions;
+      const auto old = std::find_if(of_key.begin(), of_key.end(), [&](const Row& o) {
+        return o.tied() == row.tied() && o.sum == row.sum;
+      });
+      ASSERT_NE(old, of_key.end()) << "taken back, but it does not stand";
+      of_key.erase(old);
+      return;
+    }
+    // An update, or the result of a session that a late row has opened again.
+    if (c.window.lateness.ns > 0 && c.window.accumulation == Accumulation::kAccumulating)
+      std::erase_if(of_key, [&](const Row& o) { return o.start >= row.start && o.end <= row.end; });
+    of_key.push_back(row);
+  };
   const auto collect = [&](ResultRing& ring) {
     for (; ResultBlock* block = ring.blocks.front(); ring.blocks.pop())
       for (uint32_t at = 0; at < block->used;) {
@@ -126,8 +148,8 @@ TEST_P(Reference, EqualsFlink) {
           const int64_t end = run.kind == RunKind::kPlaced ? w[1] : run.end.ns;
           const int64_t* row =
               w.data() + (run.kind == RunKind::kPlaced ? 2 : 0);  // hash, key, cell
-          got.push_back(
-              {name[static_cast<size_t>(row[1])], start, end, row[2], row[3], row[4], row[5]});
+          take({name[static_cast<size_t>(row[1])], start, end, row[2], row[3], row[4], row[5]},
+               run.fire);
         }
       }
   };
@@ -168,6 +190,13 @@ TEST_P(Reference, EqualsFlink) {
   };
   for (int i = 0; i < 1'000'000 && !finished(); ++i) turn({});
   ASSERT_TRUE(finished());
+  for (const auto& [key, rows] : standing) got.insert(got.end(), rows.begin(), rows.end());
+  if (c.window.lateness.ns > 0) {
+    EXPECT_GT(updates, 0u);
+    EXPECT_EQ(retractions > 0, c.window.accumulation == Accumulation::kRetracting);
+  } else {
+    EXPECT_EQ(updates + retractions, 0u);
+  }
 
   std::vector<Row> want;
   for (const auto& f : read_tsv(c.output))
@@ -200,6 +229,16 @@ constexpr WindowShape sliding(int64_t size, int64_t slide) {
 constexpr WindowShape session(int64_t gap) {
   return {.kind = WindowKind::kSession, .gap = {gap * kSecond}};
 }
+// An update for each late row (Flink's), or gathered once a second.
+constexpr WindowShape late_session(int64_t gap, int64_t lateness, int64_t gather,
+                                   Accumulation accumulation) {
+  WindowShape window = session(gap);
+  window.lateness = {lateness * kSecond};
+  window.gather = {gather * kSecond};
+  window.accumulation = accumulation;
+  return window;
+}
+constexpr const char* kLateSessions = "wireshark_disordered.session2_b3_l4.tsv";
 
 INSTANTIATE_TEST_SUITE_P(
     Samples, Reference,
@@ -218,13 +257,24 @@ INSTANTIATE_TEST_SUITE_P(
             Case{"wireshark_disordered.tsv", "wireshark_disordered.sliding10_3_b3.tsv",
                  sliding(10, 3), 3 * kSecond, 245},
             Case{"wireshark_disordered.tsv", "wireshark_disordered.session2_b3.tsv", session(2),
-                 3 * kSecond, 813}),
+                 3 * kSecond, 813},
+            Case{"wireshark_disordered.tsv", kLateSessions,
+                 late_session(2, 4, 0, Accumulation::kAccumulating), 3 * kSecond, 243},
+            Case{"wireshark_disordered.tsv", kLateSessions,
+                 late_session(2, 4, 0, Accumulation::kRetracting), 3 * kSecond, 243},
+            Case{"wireshark_disordered.tsv", kLateSessions,
+                 late_session(2, 4, 1, Accumulation::kAccumulating), 3 * kSecond, 243},
+            Case{"wireshark_disordered.tsv", kLateSessions,
+                 late_session(2, 4, 1, Accumulation::kRetracting), 3 * kSecond, 243}),
         ::testing::Values(1u, 2u, 3u)),
     [](const auto& tested) {
       std::string text = std::get<0>(tested.param).output;
       std::replace_if(
           text.begin(), text.end(), [](char x) { return !isalnum(static_cast<unsigned char>(x)); },
           '_');
+      const WindowShape& window = std::get<0>(tested.param).window;
+      if (window.gather.ns > 0) text += "_gathered";
+      if (window.accumulation == Accumulation::kRetracting) text += "_retracting";
       return text + "_workers" + std::to_string(std::get<1>(tested.param));
     });
 
