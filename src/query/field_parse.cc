@@ -153,6 +153,12 @@ bool read_offset(std::string_view text, int64_t& seconds) {
   return true;
 }
 
+// Seconds since 1970, at which a leap second before would have ended (RFC 3339 5.7).
+bool begins_month(int64_t seconds) {
+  const std::chrono::sys_days date{std::chrono::days{floor_div(seconds, 86'400)}};
+  return seconds % 86'400 == 0 && std::chrono::year_month_day{date}.day() == std::chrono::day{1};
+}
+
 }  // namespace
 
 absl::StatusOr<int64_t> parse_integer(std::string_view text) {
@@ -294,10 +300,16 @@ absl::StatusOr<EventTime> parse_time(std::string_view text) {
   const std::chrono::year_month_day date{std::chrono::year{static_cast<int>(year)},
                                          std::chrono::month{static_cast<unsigned>(month)},
                                          std::chrono::day{static_cast<unsigned>(day)}};
-  if (!date.ok() || hour > 23 || minute > 59 || second > 59)
+  if (!date.ok() || hour > 23 || minute > 59 || second > 60)
     return wrong(text, "is not a time that exists");
   const int64_t days = std::chrono::sys_days{date}.time_since_epoch().count();
-  const int64_t seconds = days * 86'400 + hour * 3600 + minute * 60 + second - offset;
+  int64_t seconds = days * 86'400 + hour * 3600 + minute * 60 + second - offset;
+  if (second == 60) {
+    if (!begins_month(seconds))
+      return wrong(text, "is not a time that exists: leap seconds end a month of UTC");
+    --seconds;
+    nanoseconds = kSecond - 1;
+  }
   const int128 ns = static_cast<int128>(seconds) * kSecond + nanoseconds;
   if (ns <= INT64_MIN || ns >= INT64_MAX)
     return wrong(text, "is outside the years 1677 to 2262 that 64 bits of nanoseconds can hold");

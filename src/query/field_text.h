@@ -119,7 +119,9 @@ absl::StatusOr<FieldWords> parse_packed_text(std::string_view text, uint32_t wor
 absl::StatusOr<int64_t> parse_protocol(std::string_view text);   // a name or 0..255
 absl::StatusOr<int64_t> parse_ethertype(std::string_view text);  // a name or a number
 absl::StatusOr<int64_t> parse_tcp_flags(std::string_view text);  // letters, "." or a number
-absl::StatusOr<EventTime> parse_time(std::string_view text);     // RFC 3339, any offset
+// RFC 3339, any offset. Nanoseconds since 1970 have no leap second: all of 23:59:60 is the last one
+// of 23:59:59, so that the order of times is kept.
+absl::StatusOr<EventTime> parse_time(std::string_view text);
 // One value of a field by its type; prefixes: parse_prefix.
 absl::StatusOr<FieldWords> parse_field(const Field& field, std::string_view text);
 
