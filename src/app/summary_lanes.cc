@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cmath>
 
+#include "base/int128.h"
 #include "base/units.h"
 #include "query/field_text.h"
 
@@ -72,9 +72,10 @@ Duration rounded_up(uint64_t ns) {
 }
 
 // Down to two decimals: 99.999 is not all.
-std::string percent(double of_one) {
+std::string percent(uint64_t part, uint64_t of) {
+  const auto hundredths = static_cast<uint64_t>(static_cast<uint128>(part) * 10'000 / of);
   char text[32];
-  std::snprintf(text, sizeof text, "%.4g", std::floor(of_one * 1e4) / 1e2);
+  std::snprintf(text, sizeof text, "%.4g", static_cast<double>(hundredths) / 100);
   return text;
 }
 
@@ -108,13 +109,12 @@ void print_guards(const Layout& layout, Appliance& appliance, std::FILE* out) {
 std::string lateness_advice(const LatencyHistogram& lateness, uint64_t beyond, Duration bound) {
   const uint64_t events = lateness.count();
   if (events == 0 || lateness.max() == 0) return {};
-  const double kept = 1 - static_cast<double>(beyond) / static_cast<double>(events);
-  // Where nearly all was kept already, only a bound for all would be a change.
-  const bool all = kept >= 0.999;
+  // Where 99.9 % was kept already, only a bound for all would be a change.
+  const bool all = beyond <= events / 1000;
   const uint64_t needs = all ? lateness.max() : lateness.percentile(99.9);
   return "out_of_orderness " + format_duration(rounded_up(needs)) + " would have kept " +
          (all ? "all" : "99.9 %") + " (now " + format_duration(bound) + " kept " +
-         (beyond == 0 ? "all" : percent(kept) + " %") + ")";
+         (beyond == 0 ? "all" : percent(events - beyond, events) + " %") + ")";
 }
 
 void print_lateness(const Layout& layout, Appliance& appliance, std::FILE* out) {
