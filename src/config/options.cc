@@ -347,8 +347,11 @@ const Option kOptions[] = {
            [](Target& t, const Value& v) { t.query->key = v.texts; })
         .shown("protocol"),
     option("query", "aggregates", Kind::kTexts, kRequired, 1, 32,
-           "count, sum(f), min(f), max(f), avg(f), first(f), last(f), each with \" as NAME\" if "
-           "wished.",
+           "count, or of a field f: sum(f), min, max, avg, first, last, any, all (is it not 0), "
+           "variance, stddev, variance_samp, stddev_samp, median, p99, quantile(f, 0.95), "
+           "distinct, top(f, 3), bottom(f, 3), ohlc(f); and vwap(price, volume). Each with \" as "
+           "NAME\" if wished. Quantiles are within 1.6 %, distinct has a standard error of 3.25 %, "
+           "all else is exact.",
            [](Target& t, const Value& v) { t.query->aggregates = v.texts; })
         .shown("count, sum(wire_length) as bytes"),
     option("query", "sinks", Kind::kTexts, "", 0, kNames,

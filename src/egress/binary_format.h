@@ -75,7 +75,9 @@ struct KeyFieldBody {
 };
 static_assert(sizeof(KeyFieldBody) == 16);
 
-// operation: 0 count, 1 sum, 2 average, 3 min, 4 max, 5 first, 6 last, 18 delta, 19 rate
+// operation: 0 count, 1 sum, 2 average, 3 min, 4 max, 5 first, 6 last, 7 variance, 8 of a sample, 9
+// deviation, 10 of a sample, 11 vwap, 12 any, 13 all, 14 top, 15 bottom, 16 quantile, 17 distinct,
+// 18 delta, 19 rate
 struct OutputBody {
   uint8_t operation = 0;
   uint8_t type = 0;      // as above

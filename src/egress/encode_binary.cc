@@ -27,8 +27,16 @@ static_assert(
     static_cast<uint8_t>(OutputOp::kCount) == 0 && static_cast<uint8_t>(OutputOp::kSum) == 1 &&
     static_cast<uint8_t>(OutputOp::kAverage) == 2 && static_cast<uint8_t>(OutputOp::kMin) == 3 &&
     static_cast<uint8_t>(OutputOp::kMax) == 4 && static_cast<uint8_t>(OutputOp::kFirst) == 5 &&
-    static_cast<uint8_t>(OutputOp::kLast) == 6 && static_cast<uint8_t>(OutputOp::kDelta) == 18 &&
-    static_cast<uint8_t>(OutputOp::kRate) == 19);
+    static_cast<uint8_t>(OutputOp::kLast) == 6 && static_cast<uint8_t>(OutputOp::kVariance) == 7 &&
+    static_cast<uint8_t>(OutputOp::kVarianceSample) == 8 &&
+    static_cast<uint8_t>(OutputOp::kDeviation) == 9 &&
+    static_cast<uint8_t>(OutputOp::kDeviationSample) == 10 &&
+    static_cast<uint8_t>(OutputOp::kVwap) == 11 && static_cast<uint8_t>(OutputOp::kAny) == 12 &&
+    static_cast<uint8_t>(OutputOp::kAll) == 13 && static_cast<uint8_t>(OutputOp::kTop) == 14 &&
+    static_cast<uint8_t>(OutputOp::kBottom) == 15 &&
+    static_cast<uint8_t>(OutputOp::kQuantile) == 16 &&
+    static_cast<uint8_t>(OutputOp::kDistinct) == 17 &&
+    static_cast<uint8_t>(OutputOp::kDelta) == 18 && static_cast<uint8_t>(OutputOp::kRate) == 19);
 static_assert(static_cast<uint8_t>(FireKind::kOnTime) == 0 &&
               static_cast<uint8_t>(FireKind::kEarly) == 1 &&
               static_cast<uint8_t>(FireKind::kUpdate) == 2 &&

@@ -74,8 +74,7 @@ TableEncoder::TableEncoder(const std::vector<const Plan*>& plans, bool colour) :
       add(columns, field.name, field.type, 0);
       add(late, field.name, field.type, 0);
     }
-    for (const Output& output : plan->outputs)
-      add(columns, output.name, lower_shape(output).type, 0);
+    for (const Output& output : plan->outputs) add(columns, output.name, shown_type(output), 0);
     for (const KeyField& field : plan->value_fields) add(late, field.name, field.type, 0);
   }
 }

@@ -45,7 +45,10 @@ void fill(const Item* item, uint32_t count, Column* column) {
 template <class Item>
 Schema schema_of(std::string_view format, std::span<const ItemField<Item>> fields) {
   Schema schema{format, {}};
-  for (const ItemField<Item>& f : fields) schema.fields.push_back(f.field);
+  for (const ItemField<Item>& f : fields) {
+    schema.fields.push_back(f.field);
+    schema.fields.back().non_negative = true;  // none of our formats has a signed field
+  }
   return schema;
 }
 

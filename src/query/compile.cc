@@ -12,6 +12,7 @@
 #include "query/having.h"
 #include "query/items.h"
 #include "query/nearest.h"
+#include "query/sketch.h"
 
 namespace tidewire {
 namespace {
@@ -24,6 +25,7 @@ struct Asked {  // a spec, its names found
   std::optional<Condition> where;
   std::vector<KeyItem> key;
   std::vector<AggregateItem> aggregates;
+  bool aggregates_amiss = false;  // some could not be read
   int gap_field = -1;
 };
 
@@ -146,26 +148,31 @@ class Compiler {
     for (size_t i = 0; i < spec.aggregates.size(); ++i) {
       const auto at = static_cast<int32_t>(i);
       ItemError error;
-      const std::optional<AggregateItem> item =
+      const std::vector<AggregateItem> items =
           parse_aggregate_item(spec.aggregates[i], schema, error);
-      if (!item) {
+      if (items.empty()) {
+        asked.aggregates_amiss = true;
         problem("aggregates", error.text, at, static_cast<int32_t>(error.at));
         continue;
       }
-      if (std::find(names.begin(), names.end(), item->name) != names.end())
-        problem("aggregates",
-                "the result has two columns named '" + item->name + "'; name this one with 'as'",
-                at);
-      names.push_back(item->name);
-      if (item->op != OutputOp::kCount)
-        check_presence(schema.fields[item->field], item->field, asked, "aggregates", at);
-      asked.aggregates.push_back(*item);
+      for (const AggregateItem& item : items) {
+        if (std::find(names.begin(), names.end(), item.name) != names.end())
+          problem("aggregates",
+                  "the result has two columns named '" + item.name + "'; name this one with 'as'",
+                  at);
+        names.push_back(item.name);
+      }
+      const AggregateItem& item = items.front();
+      if (item.op != OutputOp::kCount) check_presence(item.field, schema, asked, "aggregates", at);
+      if (item.second != item.field) check_presence(item.second, schema, asked, "aggregates", at);
+      asked.aggregates.insert(asked.aggregates.end(), items.begin(), items.end());
     }
   }
 
   // A cell cannot skip a row: kAbsent would be summed as -1.
-  void check_presence(const Field& field, uint32_t index, const Asked& asked, std::string option,
+  void check_presence(uint32_t index, const Schema& schema, const Asked& asked, std::string option,
                       int32_t at) {
+    const Field& field = schema.fields[index];
     if (!field.may_be_absent || (asked.where && implies_present(*asked.where, index))) return;
     const std::string name(field.name);
     problem(std::move(option),
@@ -187,7 +194,7 @@ class Compiler {
       if (asked[q].where) mark_fields(*asked[q].where, used);
       for (const KeyItem& item : asked[q].key) used[item.field] = true;
       for (const AggregateItem& item : asked[q].aggregates)
-        if (item.op != OutputOp::kCount) used[item.field] = true;
+        if (item.op != OutputOp::kCount) used[item.field] = used[item.second] = true;
       if (asked[q].gap_field >= 0) used[static_cast<size_t>(asked[q].gap_field)] = true;
     }
     if (const int partition = schema.find(source.partition); partition >= 0)
@@ -243,13 +250,13 @@ class Compiler {
     add_gap(spec, asked, schema, columns, plan);
     if (plan.values.size() > kValueMax)
       problem("aggregates", "they read " + std::to_string(plan.values.size()) +
-                                " different fields" +
+                                " words of 8 bytes" +
                                 (asked.gap_field >= 0 ? " with the gap" : "") + "; " +
                                 std::to_string(kValueMax) + " is the limit");
     choose_placement(spec, asked, plan);
     report(check_lane_order(spec, *asked.source, plan.placement == Placement::kLocal));
     // With an aggregate amiss its name would be amiss here as well.
-    if (asked.aggregates.size() == spec.aggregates.size()) shape(spec, plan);
+    if (!asked.aggregates_amiss) shape(spec, plan);
     plan.late_rows = !spec.late_sinks.empty();
     // One group needs one key; its other sizes are what they are.
     plan.max_keys = asked.key.empty() ? 1 : spec.max_keys;
@@ -291,61 +298,67 @@ class Compiler {
         {static_cast<uint8_t>(first + 1), KeyWord::Cut::kLowWord, first, ipv4.low, ipv6.low});
   }
 
-  // Stats: at most one value, no sum that 64 bits could not hold, no first or last.
-  static bool fits_stats(const std::vector<AggregateItem>& items, const Schema& schema) {
+  // Stats: at most one value, no sum that 64 bits could not hold, nothing but what it has.
+  static bool fits_stats(const std::vector<AggregateItem>& items, const Schema& schema,
+                         const WindowShape& window) {
     const AggregateItem* value = nullptr;
     for (const AggregateItem& item : items) {
       if (item.op == OutputOp::kCount) continue;
-      if (item.op == OutputOp::kFirst || item.op == OutputOp::kLast) return false;
+      if (stats_word(item.op) == 0) return false;
       if (value != nullptr && value->field != item.field) return false;
       value = &item;
     }
-    return value == nullptr || schema.fields[value->field].bits + kRowsLog2Max <= 63;
+    return value == nullptr || fits_sum64(schema.fields[value->field], window);
+  }
+
+  // A window without an end may see more rows than any other.
+  static bool fits_sum64(const Field& field, const WindowShape& window) {
+    return window.kind != WindowKind::kGlobal && field.bits + kRowsLog2Max <= 63;
   }
 
   void add_aggregates(const Asked& asked, const Schema& schema, const ColumnMap& columns,
                       Plan& plan) {
-    plan.cell = fits_stats(asked.aggregates, schema) ? CellKind::kStats : CellKind::kWide;
-    uint16_t words = 1;  // word 0 is the row count
+    plan.cell =
+        fits_stats(asked.aggregates, schema, plan.window) ? CellKind::kStats : CellKind::kWide;
+    uint32_t words = 1;  // word 0 is the row count
     for (const AggregateItem& item : asked.aggregates) {
       Output output;
       output.name = item.name;
       output.op = item.op;
-      if (item.op == OutputOp::kCount) {
-        plan.outputs.push_back(std::move(output));
-        continue;
-      }
-      const Field& field = schema.fields[item.field];
-      output.type = field.type;
-      output.decimals = field.decimals;
-      const uint8_t value = value_of(field, columns.column[item.field], plan);
-      if (plan.cell == CellKind::kStats) {
-        output.word = stats_word(item.op);
-      } else {
-        const CellOp op = cell_op(item.op, field);
-        output.word = part_of(op, value, plan, words);
-        output.sum128 = op == CellOp::kSum128;
+      output.parameter = item.parameter;
+      if (item.op != OutputOp::kCount) {
+        const Field& field = schema.fields[item.field];
+        output.type = field.type;
+        output.decimals = field.decimals;
+        output.range = {field.bits, field.non_negative};
+        const uint8_t value = value_of(field, columns.column[item.field], plan);
+        if (plan.cell == CellKind::kStats)
+          output.word = stats_word(item.op);
+        else
+          add_parts(item, value, schema, columns, plan, output, words);
       }
       plan.outputs.push_back(std::move(output));
     }
-    plan.cell_words = (words + 3u) / 4 * 4;
+    plan.cell_words = plan.cell == CellKind::kStats ? 4 : (words + 3) / 4 * 4;
+    check_cell(plan);
   }
 
+  // The words of a field among the plan's values: where the first of them stands.
   static uint8_t value_of(const Field& field, uint8_t column, Plan& plan) {
     const auto found = std::find(plan.values.begin(), plan.values.end(), column);
-    if (found == plan.values.end()) {
-      const auto index = static_cast<uint8_t>(plan.values.size());
-      plan.values.push_back(column);
-      KeyField shown;
-      shown.name = field.name;
-      shown.type = field.type;
-      shown.first_word = index;
-      shown.decimals = field.decimals;
-      shown.may_be_absent = field.may_be_absent;
-      plan.value_fields.push_back(std::move(shown));
-      return index;
-    }
-    return static_cast<uint8_t>(found - plan.values.begin());
+    const auto at = static_cast<uint8_t>(found - plan.values.begin());
+    if (found != plan.values.end()) return at;
+    for (uint8_t w = 0; w < field.words; ++w)
+      plan.values.push_back(static_cast<uint8_t>(column + w));
+    KeyField shown;
+    shown.name = field.name;
+    shown.type = field.type;
+    shown.first_word = at;
+    shown.words = field.words;
+    shown.decimals = field.decimals;
+    shown.may_be_absent = field.may_be_absent;
+    plan.value_fields.push_back(std::move(shown));
+    return at;
   }
 
   void add_gap(const QuerySpec& spec, const Asked& asked, const Schema& schema,
@@ -375,12 +388,13 @@ class Compiler {
                                    suggestion(spec.top_by, names));
     plan.shaping.top_output = static_cast<uint16_t>(found - names.begin());
     const Output& by = plan.outputs[plan.shaping.top_output];
-    if (by.op != OutputOp::kCount && by.type != FieldType::kInteger && by.type != FieldType::kTime)
+    const FieldType type = shown_type(by);
+    if (type != FieldType::kInteger && type != FieldType::kTime)
       problem("top_by",
               "'" + spec.top_by + "' is neither a number nor a time, so it ranks nothing");
   }
 
-  // The Stats cell: {count, sum, min, max}.
+  // The Stats cell: {count, sum, min, max}. 0: it has no such word.
   static uint16_t stats_word(OutputOp op) {
     switch (op) {
       case OutputOp::kSum:
@@ -393,6 +407,17 @@ class Compiler {
       case OutputOp::kCount:
       case OutputOp::kFirst:
       case OutputOp::kLast:
+      case OutputOp::kVariance:
+      case OutputOp::kVarianceSample:
+      case OutputOp::kDeviation:
+      case OutputOp::kDeviationSample:
+      case OutputOp::kVwap:
+      case OutputOp::kAny:
+      case OutputOp::kAll:
+      case OutputOp::kTop:
+      case OutputOp::kBottom:
+      case OutputOp::kQuantile:
+      case OutputOp::kDistinct:
       case OutputOp::kDelta:
       case OutputOp::kRate:
         break;
@@ -400,35 +425,109 @@ class Compiler {
     return 0;
   }
 
-  static CellOp cell_op(OutputOp op, const Field& field) {
-    switch (op) {
-      case OutputOp::kMin:
-        return CellOp::kMin;
-      case OutputOp::kMax:
-        return CellOp::kMax;
-      case OutputOp::kFirst:
-        return CellOp::kFirst;
-      case OutputOp::kLast:
-        return CellOp::kLast;
+  // The parts of a Wide cell that an output is read from.
+  static void add_parts(const AggregateItem& item, uint8_t value, const Schema& schema,
+                        const ColumnMap& columns, Plan& plan, Output& output, uint32_t& words) {
+    const Field& field = schema.fields[item.field];
+    const auto part = [&](CellOp op) { return part_of({op, value, 0, value}, plan, words); };
+    const auto sum = [&](const Field& of, uint8_t v) {
+      output.sum128 = !fits_sum64(of, plan.window);
+      return part_of({output.sum128 ? CellOp::kSum128 : CellOp::kSum64, v, 0, v}, plan, words);
+    };
+    switch (item.op) {
       case OutputOp::kCount:
+        return;
       case OutputOp::kSum:
       case OutputOp::kAverage:
+        output.word = sum(field, value);
+        return;
+      case OutputOp::kMin:
+        output.word = part(CellOp::kMin);
+        return;
+      case OutputOp::kMax:
+        output.word = part(CellOp::kMax);
+        return;
+      case OutputOp::kFirst:
+        output.word = part(CellOp::kFirst);
+        return;
+      case OutputOp::kLast:
+        output.word = part(CellOp::kLast);
+        return;
+      case OutputOp::kVariance:
+      case OutputOp::kVarianceSample:
+      case OutputOp::kDeviation:
+      case OutputOp::kDeviationSample:
+        output.word = part(CellOp::kSumProducts);
+        output.sum_word = sum(field, value);
+        return;
+      case OutputOp::kVwap: {
+        const Field& volume = schema.fields[item.second];
+        const uint8_t second = value_of(volume, columns.column[item.second], plan);
+        output.word = part_of({CellOp::kSumProducts, value, 0, second}, plan, words);
+        output.sum_word = sum(volume, second);
+        return;
+      }
+      case OutputOp::kAny:
+      case OutputOp::kAll:
+        output.word = part(CellOp::kNonZero);
+        return;
+      case OutputOp::kTop:
+      case OutputOp::kBottom: {
+        const CellOp op = item.op == OutputOp::kTop ? CellOp::kTop : CellOp::kBottom;
+        const auto size = static_cast<uint8_t>(item.size);
+        output.word = part_of({op, value, 0, value, size}, plan, words);
+        return;
+      }
+      case OutputOp::kQuantile:
+        output.word = part_of({CellOp::kHistogram, value, 0, value, 0, output.range}, plan, words);
+        return;
+      case OutputOp::kDistinct: {
+        const auto last = static_cast<uint8_t>(value + field.words - 1);
+        output.word = part_of({CellOp::kDistinct, value, 0, last}, plan, words);
+        return;
+      }
       case OutputOp::kDelta:
       case OutputOp::kRate:
-        break;
+        return;
     }
-    return field.bits + kRowsLog2Max <= 63 ? CellOp::kSum64 : CellOp::kSum128;
   }
 
-  // The cell's word of an operation; sum and average of one field share it.
-  static uint16_t part_of(CellOp op, uint8_t value, Plan& plan, uint16_t& words) {
+  // The cell's word of a part; outputs that read the same one share it.
+  static uint16_t part_of(CellPart part, Plan& plan, uint32_t& words) {
+    for (const CellPart& other : plan.parts)
+      if (other.op == part.op && other.value == part.value && other.second == part.second &&
+          other.size == part.size)
+        return other.word;
+    part.word = static_cast<uint16_t>(words);
+    words += words_of(part);
+    plan.parts.push_back(part);
+    return part.word;
+  }
+
+  // A result travels in a block of fixed size.
+  void check_cell(const Plan& plan) {
+    if (plan.parts.size() > kCellPartsMax)
+      problem("aggregates", "they keep " + std::to_string(plan.parts.size()) +
+                                " different things of each key; " + std::to_string(kCellPartsMax) +
+                                " is the limit");
+    const uint64_t bytes =
+        (uint64_t{kResultHeadWords} + plan.key_words + plan.cell_words) * sizeof(int64_t);
+    if (bytes <= kResultRowBytesMax) return;
+    std::string largest;
     for (const CellPart& part : plan.parts)
-      if (part.op == op && part.value == value) return part.word;
-    const uint16_t word = words;
-    plan.parts.push_back({op, value, word});
-    const bool placed = op == CellOp::kFirst || op == CellOp::kLast;
-    words = static_cast<uint16_t>(words + (placed ? 3 : op == CellOp::kSum128 ? 2 : 1));
-    return word;
+      if (part.op == CellOp::kHistogram)
+        largest += (largest.empty() ? "" : ", ") + value_name(plan, part.value) + " " +
+                   format_size(words_of(part) * 8);
+    problem("aggregates", "a result takes " + std::to_string(bytes) + " B, and " +
+                              std::to_string(kResultRowBytesMax) +
+                              " B is the limit; quantiles take most (" + largest +
+                              "): ask for fewer of them, or in queries of their own");
+  }
+
+  static std::string value_name(const Plan& plan, uint8_t value) {
+    for (const KeyField& field : plan.value_fields)
+      if (field.first_word == value) return field.name;
+    return "";
   }
 
   void choose_placement(const QuerySpec& spec, const Asked& asked, Plan& plan) {

@@ -18,9 +18,7 @@ Schema schema_of(std::span<const Output> outputs) {
   for (const Output& output : outputs) {
     Field field;
     field.name = output.name;
-    const bool number = output.op == OutputOp::kCount || output.op == OutputOp::kSum ||
-                        output.op == OutputOp::kAverage;
-    field.type = number ? FieldType::kInteger : output.type;
+    field.type = shown_type(output);
     field.decimals = shown_decimals(output);
     schema.fields.push_back(field);
   }

@@ -97,13 +97,36 @@ struct KeyField {    // for reading a key back: encode, explain
 };
 
 // ---- aggregates: the cell's word 0 is always the row count
-enum class CellOp : uint8_t { kSum64, kSum128, kMin, kMax, kFirst, kLast };
+enum class CellOp : uint8_t {
+  kSum64,
+  kSum128,
+  kMin,
+  kMax,
+  kFirst,  // time, lane << 48 | ordinal, value
+  kLast,
+  kSumProducts,  // of value * second, 192 bits; of squares where both are the same
+  kNonZero,      // rows whose value is not 0
+  kTop,          // the `size` largest values, best first, as unsigned words: value ^ top_flip(op)
+  kBottom,
+  kHistogram,  // query/sketch.h
+  kDistinct,
+};
 struct CellPart {
   CellOp op;
   uint8_t value = 0;  // index into Rows::value
-  uint16_t word = 0;  // first word in the cell. kSum128: low, high. kFirst, kLast: time, lane << 48
-                      // | ordinal, value
+  uint16_t word = 0;  // first word in the cell; words are low first
+  // kSumProducts: the other factor. kDistinct: the value's second word; == value: it has one.
+  uint8_t second = 0;
+  uint8_t size = 0;    // kTop, kBottom
+  ValueRange range{};  // kHistogram
 };
+inline constexpr uint32_t kCellPartsMax = 32;
+inline constexpr uint32_t kTopMax = 8;
+// A row of a result: up to kResultHeadWords, key words, cell words. It fits a result block behind
+// the head of its run (window/result_block.h).
+inline constexpr uint32_t kResultHeadWords = 3;
+inline constexpr uint32_t kResultRowBytesMax = 16 * 1024 - 48;
+
 enum class CellKind : uint8_t {
   kStats,  // 32 B {count, sum, min, max} of one value: one vector operation
   kWide,   // count and a list of parts
@@ -117,42 +140,96 @@ enum class OutputOp : uint8_t {
   kMax,
   kFirst,
   kLast,
-  kDelta = 18,
+  kVariance,  // of the population; the next one of a sample (divided by rows - 1)
+  kVarianceSample,
+  kDeviation,
+  kDeviationSample,
+  kVwap,  // sum(price * volume) / sum(volume)
+  kAny,   // 1 where any row's value is not 0
+  kAll,
+  kTop,  // one of the largest values
+  kBottom,
+  kQuantile,
+  kDistinct,
+  kDelta,
   kRate
 };
 struct Output {
   std::string name;  // "sum(wire_length)" or as the config names it
   OutputOp op = OutputOp::kCount;
-  uint16_t word = 0;  // in the cell; kAverage: of its sum
-  uint16_t of = 0;    // kDelta, kRate: index of an output that is neither
-  bool sum128 = false;
+  uint16_t word = 0;    // in the cell: of its part; variance, deviation, vwap: of the products
+  bool sum128 = false;  // its sum has two words
   FieldType type = FieldType::kInteger;  // how a value is shown
-  uint8_t decimals = 0;                  // kDelta, kRate: those of the value it is taken of
+  uint8_t decimals = 0;                  // of the field; vwap: of the price
+  uint16_t of = 0;                       // kDelta, kRate: index of an output that is neither
+  uint16_t sum_word = 0;  // variance, deviation: of the values' sum; vwap: of the volumes'
+  // kQuantile: millionths; kTop, kBottom: 1 for the best, 2 for the next, ...
+  uint32_t parameter = 0;
+  ValueRange range{};  // kQuantile: of the field
 };
-
-enum class Placement : uint8_t {
-  kLocal,
-  kExchange
-};  // kLocal: the lane determines the key; nothing crosses
 
 inline constexpr uint8_t kAverageDecimals = 6;  // beyond the field's own
 // Of the number that a result shows.
 constexpr uint8_t shown_decimals(const Output& output) {
   switch (output.op) {
     case OutputOp::kAverage:
+    case OutputOp::kDeviation:
+    case OutputOp::kDeviationSample:
+    case OutputOp::kVwap:
     case OutputOp::kRate:
       return static_cast<uint8_t>(output.decimals + kAverageDecimals);
+    case OutputOp::kVariance:
+    case OutputOp::kVarianceSample:
+      return static_cast<uint8_t>(2 * output.decimals + kAverageDecimals);
     case OutputOp::kCount:
+    case OutputOp::kAny:
+    case OutputOp::kAll:
+    case OutputOp::kDistinct:
+      return 0;
     case OutputOp::kSum:
     case OutputOp::kMin:
     case OutputOp::kMax:
     case OutputOp::kFirst:
     case OutputOp::kLast:
+    case OutputOp::kTop:
+    case OutputOp::kBottom:
+    case OutputOp::kQuantile:
     case OutputOp::kDelta:
       break;
   }
   return output.decimals;
 }
+// And its type: a number, or as its field.
+constexpr FieldType shown_type(const Output& output) {
+  switch (output.op) {
+    case OutputOp::kMin:
+    case OutputOp::kMax:
+    case OutputOp::kFirst:
+    case OutputOp::kLast:
+    case OutputOp::kTop:
+    case OutputOp::kBottom:
+      return output.type;
+    case OutputOp::kCount:
+    case OutputOp::kSum:
+    case OutputOp::kAverage:
+    case OutputOp::kVariance:
+    case OutputOp::kVarianceSample:
+    case OutputOp::kDeviation:
+    case OutputOp::kDeviationSample:
+    case OutputOp::kVwap:
+    case OutputOp::kAny:
+    case OutputOp::kAll:
+    case OutputOp::kQuantile:
+    case OutputOp::kDistinct:
+      break;
+  }
+  return FieldType::kInteger;
+}
+
+enum class Placement : uint8_t {
+  kLocal,
+  kExchange
+};  // kLocal: the lane determines the key; nothing crosses
 
 // ---- what egress makes of results before they leave
 enum class EmptyFill : uint8_t { kNone, kZero, kCarry };
@@ -181,9 +258,10 @@ struct Plan {
   std::vector<int64_t> set;          // sorted operands of kIn
   std::vector<KeyWord> key;          // 0 to key_words of them; the rest are 0
   std::vector<KeyField> key_fields;
-  uint32_t key_words = 0;              // 0, 1, 2 or 4: chooses the store
-  std::vector<uint8_t> values;         // columns that reach the cell, as Rows::value
-  std::vector<KeyField> value_fields;  // what they are called: late rows are shown with them
+  uint32_t key_words = 0;       // 0, 1, 2 or 4: chooses the store
+  std::vector<uint8_t> values;  // columns that reach the cell, as Rows::value
+  // What they are called: late rows are shown with them. first_word counts in `values`.
+  std::vector<KeyField> value_fields;
   // Session: the value that holds a row's own gap, as a count of `gap_unit`; -1: none. Below zero
   // is zero, above kWindowLengthMax is that.
   int gap_value = -1;

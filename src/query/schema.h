@@ -32,6 +32,13 @@ struct Field {
   uint8_t decimals = 0;
   bool may_be_absent = false;  // kAbsent is written then, and shown as "-"
   std::string_view help;       // one line, for `tidewire help fields`
+  bool non_negative = false;   // no value is below zero: halves a histogram
+};
+
+// What values of a field are possible: |value| < 2^bits.
+struct ValueRange {
+  uint8_t bits = 63;
+  bool non_negative = false;
 };
 
 struct Schema {

@@ -10,13 +10,16 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/check.h"
 #include "event/rows.h"
 #include "query/plan.h"
+#include "query/sketch.h"
 #include "window/cell_merge.h"
 
 namespace tidewire {
@@ -83,38 +86,27 @@ class StatsCells {
 
 class WideCells {
  public:
-  explicit WideCells(const Plan& plan) : words_(plan.cell_words) {
-    CHECK(words_ >= 4 && words_ % 4 == 0 && words_ <= kWordsMax);
-    CHECK(plan.parts.size() <= kPartsMax);
+  explicit WideCells(const Plan& plan) : words_(plan.cell_words), seed_(plan.seed) {
+    CHECK(words_ >= 4 && words_ % 4 == 0 && words_ * 8 <= kResultRowBytesMax);
+    CHECK(plan.parts.size() <= kCellPartsMax);
     for (const CellPart& part : plan.parts) {
-      CHECK(part.word > 0 && part.word + width(part.op) <= words_);
-      CHECK(part.value < plan.values.size());
+      CHECK(part.word > 0 && part.word + words_of(part) <= words_);
+      CHECK(part.value < plan.values.size() && part.second < plan.values.size());
       part_[parts_++] = part;
-      int64_t* word = &none_[part.word];
-      switch (part.op) {
-        case CellOp::kSum64:
-        case CellOp::kSum128:
-          break;
-        case CellOp::kMin:
-          word[0] = INT64_MAX;
-          break;
-        case CellOp::kMax:
-          word[0] = INT64_MIN;
-          break;
-        case CellOp::kFirst:
-          word[0] = INT64_MAX;
-          word[1] = -1;
-          break;
-        case CellOp::kLast:
-          word[0] = INT64_MIN;
-          break;
-      }
+      std::array<int64_t, 3> none{};
+      if (words_of(part) > none.size()) continue;
+      clear_part(part, none.data());
+      for (uint16_t w = 0; w < none.size(); ++w)
+        if (none[w] != 0) none_[nones_++] = {static_cast<uint16_t>(part.word + w), none[w]};
     }
   }
   uint32_t words() const { return words_; }
   static bool empty(const int64_t* cell) { return cell[0] == 0; }
   void clear(int64_t* cell, size_t cells) const {
-    for (size_t i = 0; i < cells; ++i, cell += words_) copy(cell, none_.data());
+    std::fill_n(cell, cells * words_, 0);
+    if (nones_ == 0) return;
+    for (size_t i = 0; i < cells; ++i, cell += words_)
+      for (uint32_t n = 0; n < nones_; ++n) cell[none_[n].word] = none_[n].value;
   }
   void copy(int64_t* to, const int64_t* from) const {
     for (uint32_t w = 0; w < words_; w += 4)
@@ -124,7 +116,7 @@ class WideCells {
   void merge(int64_t* into, const int64_t* from) const {
     into[0] += from[0];
     for (uint32_t k = 0; k < parts_; ++k)
-      merge_part(part_[k].op, into + part_[k].word, from + part_[k].word);
+      merge_part(part_[k], into + part_[k].word, from + part_[k].word);
   }
   void add(int64_t* cell, const Rows& rows, uint32_t row) const {
     add_all(&cell, rows, 1, [row](uint32_t) { return row; });
@@ -132,61 +124,93 @@ class WideCells {
   template <class At>
   void add_all(int64_t* const* cell, const Rows& rows, uint32_t count, At at) const {
     for (uint32_t j = 0; j < count; ++j) ++cell[j][0];
-    for (uint32_t k = 0; k < parts_; ++k) {
-      const int64_t* value = rows.value[part_[k].value];
-      const uint32_t w = part_[k].word;
-      switch (part_[k].op) {
-        case CellOp::kSum64:
-          for (uint32_t j = 0; j < count; ++j) wrapping_add(cell[j][w], value[at(j)]);
-          break;
-        case CellOp::kSum128:
-          for (uint32_t j = 0; j < count; ++j) add128(cell[j] + w, value[at(j)]);
-          break;
-        case CellOp::kMin:
-          for (uint32_t j = 0; j < count; ++j) cell[j][w] = std::min(cell[j][w], value[at(j)]);
-          break;
-        case CellOp::kMax:
-          for (uint32_t j = 0; j < count; ++j) cell[j][w] = std::max(cell[j][w], value[at(j)]);
-          break;
-        case CellOp::kFirst:
-        case CellOp::kLast:
-          for (uint32_t j = 0; j < count; ++j) {
-            const uint32_t row = at(j);
-            const int64_t seen[3] = {rows.time[row].ns,
-                                     static_cast<int64_t>(position_of(rows, row)), value[row]};
-            merge_part(part_[k].op, cell[j] + w, seen);
-          }
-          break;
+    for (uint32_t k = 0; k < parts_; ++k) add_part(part_[k], cell, rows, count, at);
+  }
+
+ private:
+  // One pass: the operation is chosen outside its loop.
+  template <class At>
+  void add_part(const CellPart& part, int64_t* const* cell, const Rows& rows, uint32_t count,
+                At at) const {
+    const int64_t* value = rows.value[part.value];
+    const uint32_t w = part.word;
+    const auto each = [&](auto combine) {
+      for (uint32_t j = 0; j < count; ++j) combine(cell[j] + w, at(j));
+    };
+    const auto placed = [&](uint32_t row) {
+      return std::array<int64_t, 3>{rows.time[row].ns, static_cast<int64_t>(position_of(rows, row)),
+                                    value[row]};
+    };
+    switch (part.op) {
+      case CellOp::kSum64:
+        return each([=](int64_t* word, uint32_t row) { wrapping_add(*word, value[row]); });
+      case CellOp::kSum128:
+        return each([=](int64_t* word, uint32_t row) {
+          store128(word, load128(word) + static_cast<uint128>(static_cast<int128>(value[row])));
+        });
+      case CellOp::kSumProducts: {
+        const int64_t* other = rows.value[part.second];
+        return each([=](int64_t* word, uint32_t row) {
+          const int128 product = static_cast<int128>(value[row]) * other[row];
+          add192(word, static_cast<uint128>(product), static_cast<int64_t>(product >> 127));
+        });
+      }
+      case CellOp::kNonZero:
+        return each([=](int64_t* word, uint32_t row) { *word += value[row] != 0; });
+      case CellOp::kMin:
+        return each([=](int64_t* word, uint32_t row) { *word = std::min(*word, value[row]); });
+      case CellOp::kMax:
+        return each([=](int64_t* word, uint32_t row) { *word = std::max(*word, value[row]); });
+      case CellOp::kFirst:
+        return each([=](int64_t* word, uint32_t row) {
+          const auto seen = placed(row);
+          if (stands_before(seen.data(), word)) std::copy(seen.begin(), seen.end(), word);
+        });
+      case CellOp::kLast:
+        return each([=](int64_t* word, uint32_t row) {
+          const auto seen = placed(row);
+          if (stands_before(word, seen.data())) std::copy(seen.begin(), seen.end(), word);
+        });
+      case CellOp::kTop:
+      case CellOp::kBottom: {
+        const uint64_t flip = top_flip(part.op);
+        const uint32_t size = part.size;
+        return each([=](int64_t* word, uint32_t row) {
+          insert_top(word, size, static_cast<uint64_t>(value[row]) ^ flip);
+        });
+      }
+      case CellOp::kHistogram: {
+        const HistogramBuckets buckets(part.range);
+        return each([=](int64_t* word, uint32_t row) {
+          auto* at_bucket = reinterpret_cast<std::byte*>(word) + buckets.of(value[row]) * 4;
+          uint32_t counter;
+          std::memcpy(&counter, at_bucket, 4);
+          counter += counter != UINT32_MAX;
+          std::memcpy(at_bucket, &counter, 4);
+        });
+      }
+      case CellOp::kDistinct: {
+        const bool one_word = part.second == part.value;
+        const int64_t* second = one_word ? kZeroColumn.data() : rows.value[part.second];
+        return each([this, value, second](int64_t* word, uint32_t row) {
+          const uint64_t hash = distinct_hash(value[row], second[row], seed_);
+          auto& seen = reinterpret_cast<unsigned char*>(word)[register_of(hash)];
+          seen = std::max<unsigned char>(seen, rank_of(hash));
+        });
       }
     }
   }
 
- private:
-  static constexpr uint32_t kPartsMax = 32;
-  static constexpr uint32_t kWordsMax = 4 + 3 * kPartsMax;
-
-  static uint32_t width(CellOp op) {
-    switch (op) {
-      case CellOp::kSum64:
-      case CellOp::kMin:
-      case CellOp::kMax:
-        return 1;
-      case CellOp::kSum128:
-        return 2;
-      case CellOp::kFirst:
-      case CellOp::kLast:
-        return 3;
-    }
-    return 0;
-  }
-  static void add128(int64_t* word, int64_t value) {
-    store128(word, load128(word) + static_cast<uint128>(static_cast<int128>(value)));
-  }
+  struct NonZero {
+    uint16_t word;
+    int64_t value;
+  };
 
   uint32_t words_;
-  uint32_t parts_ = 0;
-  std::array<CellPart, kPartsMax> part_{};
-  std::array<int64_t, kWordsMax> none_{};
+  HashSeed seed_;
+  uint32_t parts_ = 0, nones_ = 0;
+  std::array<CellPart, kCellPartsMax> part_{};
+  std::array<NonZero, 2 * kCellPartsMax> none_{};  // words of a cleared cell that are not 0
 };
 
 }  // namespace tidewire

@@ -7,6 +7,9 @@
 #include "window/store.h"
 
 namespace tidewire {
+
+static_assert(sizeof(Run) + kResultRowBytesMax <= ResultBlock::kBytes);
+
 namespace {
 
 std::unique_ptr<WindowStore> make(const Plan& plan, ShardRange shards, Reserve& reserve) {

@@ -79,6 +79,14 @@ Words cell_of(const Plan& plan, const Group& rows) {
       case CellOp::kMax:
         cell[part.word] = greatest;
         break;
+      case CellOp::kSumProducts:
+      case CellOp::kNonZero:
+      case CellOp::kTop:
+      case CellOp::kBottom:
+      case CellOp::kHistogram:
+      case CellOp::kDistinct:  // tests/unit/window/cell_test.cc
+        ADD_FAILURE() << "in no plan of this model";
+        break;
       case CellOp::kFirst:
         put(first);
         break;

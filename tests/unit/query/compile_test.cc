@@ -434,7 +434,7 @@ TEST_F(Compile, LimitsValues) {
   for (char c = 'a'; c <= 'h'; ++c) query_.aggregates.push_back(std::string("max(") + c + ")");
   EXPECT_EQ(problem(), "");
   query_.aggregates.push_back("max(i)");
-  EXPECT_EQ(problem(), "aggregates: they read 9 different fields; 8 is the limit\n");
+  EXPECT_EQ(problem(), "aggregates: they read 9 words of 8 bytes; 8 is the limit\n");
 }
 
 }  // namespace
