@@ -517,7 +517,7 @@ class Compiler {
     for (const CellPart& part : plan.parts)
       if (part.op == CellOp::kHistogram)
         largest += (largest.empty() ? "" : ", ") + value_name(plan, part.value) + " " +
-                   format_size(words_of(part) * 8);
+                   std::to_string(words_of(part) * 8) + " B";
     problem("aggregates", "a result takes " + std::to_string(bytes) + " B, and " +
                               std::to_string(kResultRowBytesMax) +
                               " B is the limit; quantiles take most (" + largest +

@@ -179,6 +179,106 @@ TEST_F(Compile, UsesWideForTheRest) {
   EXPECT_FALSE(p.outputs[3].sum128);
 }
 
+// Parts are shared by what can read them.
+TEST_F(Compile, KeepsOnePartForSeveralResults) {
+  query_.aggregates = {"stddev(price)",       "variance_samp(price)", "avg(price)",
+                       "vwap(price, volume)", "sum(volume)",          "any(length)",
+                       "all(length)",         "p99(length)",          "median(length)",
+                       "ohlc(price)",         "top(price, 2)"};
+  const Plan p = plan();
+  struct Part {
+    CellOp op;
+    uint8_t value, second;
+    uint16_t word;
+  };
+  // Values in the order in which they are met: price, volume, length. Histogram of 16 bits, not
+  // declared free of negative values: (16 - 5 + 1) * 32 buckets a side, 767 in all, 8 in 32 B.
+  const Part expected[] = {{CellOp::kSumProducts, 0, 0, 1}, {CellOp::kSum128, 0, 0, 4},
+                           {CellOp::kSumProducts, 0, 1, 6}, {CellOp::kSum64, 1, 1, 9},
+                           {CellOp::kNonZero, 2, 2, 10},    {CellOp::kHistogram, 2, 2, 11},
+                           {CellOp::kFirst, 0, 0, 395},     {CellOp::kMax, 0, 0, 398},
+                           {CellOp::kMin, 0, 0, 399},       {CellOp::kLast, 0, 0, 400},
+                           {CellOp::kTop, 0, 0, 403}};
+  ASSERT_EQ(p.parts.size(), std::size(expected));
+  for (size_t i = 0; i < p.parts.size(); ++i) {
+    EXPECT_EQ(p.parts[i].op, expected[i].op) << i;
+    EXPECT_EQ(p.parts[i].value, expected[i].value) << i;
+    EXPECT_EQ(p.parts[i].second, expected[i].second) << i;
+    EXPECT_EQ(p.parts[i].word, expected[i].word) << i;
+  }
+  EXPECT_EQ(p.cell_words, 408u);                 // 405, in steps of 4
+  const std::pair<uint16_t, uint16_t> words[] = {// word, sum_word
+                                                 {1, 4},   {1, 4},   {4, 0},   {6, 9},   {9, 0},
+                                                 {10, 0},  {10, 0},  {11, 0},  {11, 0},  {395, 0},
+                                                 {398, 0}, {399, 0}, {400, 0}, {403, 0}, {403, 0}};
+  ASSERT_EQ(p.outputs.size(), std::size(words));
+  for (size_t i = 0; i < p.outputs.size(); ++i) {
+    EXPECT_EQ(p.outputs[i].word, words[i].first) << i;
+    EXPECT_EQ(p.outputs[i].sum_word, words[i].second) << i;
+  }
+  EXPECT_TRUE(p.outputs[0].sum128);
+  EXPECT_FALSE(p.outputs[3].sum128);    // of the volume, 23 bits
+  EXPECT_EQ(p.outputs[3].decimals, 2);  // of the price
+  EXPECT_EQ(p.outputs[7].parameter, 990'000u);
+  EXPECT_EQ(p.outputs[7].range.bits, 16);
+  EXPECT_EQ(p.outputs.back().name, "top(price,2).2");
+  EXPECT_EQ(p.outputs.back().parameter, 2u);
+  ASSERT_EQ(p.value_fields.size(), 3u);
+  EXPECT_EQ(p.value_fields[1].name, "volume");
+  EXPECT_EQ(p.value_fields[1].first_word, 1);
+}
+
+TEST_F(Compile, FieldsWithoutNegativeValuesTakeHalfAHistogram) {
+  query_.aggregates = {"p99(length)"};
+  EXPECT_EQ(plan().cell_words, 388u);  // 1 + 384
+  schema_.fields[kLength].non_negative = true;
+  EXPECT_EQ(plan().cell_words, 196u);  // 384 buckets, 8 in 32 B: 192
+}
+
+TEST_F(Compile, CountsDistinctAddresses) {
+  query_.aggregates = {"distinct(src)", "max(length)", "distinct(length)"};
+  const Plan p = plan();
+  ASSERT_EQ(p.parts.size(), 3u);
+  EXPECT_EQ(p.parts[0].value, 0);
+  EXPECT_EQ(p.parts[0].second, 1);
+  EXPECT_EQ(p.parts[1].value, 2);
+  EXPECT_EQ(p.parts[2].second, p.parts[2].value);
+  ASSERT_EQ(p.values.size(), 3u);
+  EXPECT_EQ(p.values[1], p.values[0] + 1);
+  EXPECT_EQ(p.value_fields[0].words, 2);
+  EXPECT_EQ(p.value_fields[1].first_word, 2);
+  EXPECT_EQ(p.cell_words, 260u);  // 1 + 128 + 1 + 128
+}
+
+// 63 bits: (63 - 5 + 1) * 32 = 1,888 buckets a side, 3,775 in all, 1,888 words.
+TEST_F(Compile, RefusesRowsLargerThanABlock) {
+  schema_.fields.push_back({"delay", FieldType::kInteger, 1, 63, 0, false, ""});
+  query_.aggregates = {"p99(delay)", "p50(delay)", "count"};
+  EXPECT_EQ(plan().cell_words, 1892u);
+  query_.aggregates.push_back("p99(length)");  // 384 words more
+  EXPECT_EQ(problem(),
+            "aggregates: a result takes 18232 B, and 16336 B is the limit; quantiles take most "
+            "(delay 15104 B, length 3072 B): ask for fewer of them, or in queries of their own\n");
+}
+
+TEST_F(Compile, AsksForBothFieldsOfAVwap) {
+  query_.aggregates = {"vwap(price, vlan)"};
+  EXPECT_EQ(problem(),
+            "aggregates[0]: 'vlan' may be absent from an event, and then has no value; add 'vlan "
+            "present' to `where` (with 'and')\n");
+  query_.where = "vlan present";
+  EXPECT_EQ(problem(), "");
+}
+
+TEST_F(Compile, WindowsWithoutEndTakeWideSums) {
+  query_.aggregates = {"sum(length)"};
+  EXPECT_EQ(plan().cell, CellKind::kStats);
+  query_.window.kind = WindowKind::kGlobal;
+  const Compiled out = run({query_});
+  EXPECT_EQ(out.plans.at(0).cell, CellKind::kWide);
+  EXPECT_TRUE(out.plans.at(0).outputs.at(0).sum128);
+}
+
 TEST_F(Compile, ACountAloneHasNoValues) {
   const Plan p = plan();
   EXPECT_TRUE(p.values.empty());
