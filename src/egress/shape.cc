@@ -42,12 +42,23 @@ int128 empty_number(OutputOp op) {
   switch (op) {
     case OutputOp::kCount:
     case OutputOp::kSum:
+    case OutputOp::kDistinct:
       return 0;
     case OutputOp::kAverage:
     case OutputOp::kMin:
     case OutputOp::kMax:
     case OutputOp::kFirst:
     case OutputOp::kLast:
+    case OutputOp::kVariance:
+    case OutputOp::kVarianceSample:
+    case OutputOp::kDeviation:
+    case OutputOp::kDeviationSample:
+    case OutputOp::kVwap:
+    case OutputOp::kAny:
+    case OutputOp::kAll:
+    case OutputOp::kTop:
+    case OutputOp::kBottom:
+    case OutputOp::kQuantile:
     case OutputOp::kDelta:
     case OutputOp::kRate:
       break;

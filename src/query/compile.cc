@@ -110,7 +110,7 @@ class Compiler {
     if (!is_whole_number(field))
       return problem("window.gap_field",
                      "'" + spec.gap_field + "' is no whole number, so it counts no gap_unit");
-    check_presence(field, static_cast<uint32_t>(found), asked, "window.gap_field", -1);
+    check_presence(static_cast<uint32_t>(found), schema, asked, "window.gap_field", -1);
     asked.gap_field = found;
   }
   static bool is_whole_number(const Field& field) {

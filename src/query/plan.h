@@ -221,6 +221,8 @@ constexpr FieldType shown_type(const Output& output) {
     case OutputOp::kAll:
     case OutputOp::kQuantile:
     case OutputOp::kDistinct:
+    case OutputOp::kDelta:
+    case OutputOp::kRate:
       break;
   }
   return FieldType::kInteger;
