@@ -88,7 +88,13 @@ struct OutputBody {
 };
 static_assert(sizeof(OutputBody) == 8);
 
-enum Flags : uint16_t { kOverflow = 1, kOverflowRow = 2, kPartial = 4, kEmpty = 8 };
+enum Flags : uint16_t {
+  kOverflow = 1,
+  kOverflowRow = 2,
+  kPartial = 4,
+  kEmpty = 8,
+  kSaturated = 16
+};
 
 struct ResultBody {
   uint64_t sequence = 0;  // 0: provisional, outside the order

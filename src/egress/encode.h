@@ -13,6 +13,9 @@
 //             next row of its key replaces it; "provisional": early, asked for by a clock
 //   index     number of the firing on the window's own grid, from 0
 //   empty     only of a query that fills: true: the window has no rows of this key
+//   saturated only of a query that may: true: some value is beyond what can be shown, and the
+//   largest
+//             there is stands for it
 //   overflow  true: some rows of this window went to its overflow row, or were lost and counted
 //   key       the overflow row has "__overflow__" here; an absent field is null
 //   numbers   integers and fixed-point decimals are JSON numbers with all their digits, whatever
@@ -82,7 +85,7 @@ class JsonEncoder {
   struct Query {
     std::string opening;                        // {"system":...,"query":"..."
     std::vector<std::string> key, value, late;  // "name":
-    bool fills = false;
+    bool fills = false, saturates = false;
   };
   void append_key(const Result& row, TextWriter& out) const;
 
@@ -99,7 +102,7 @@ class CsvEncoder {
  private:
   struct Query {
     std::string header, late_header, name;
-    bool fills = false;
+    bool fills = false, saturates = false;
   };
   static void append_key(const Result& row, TextWriter& out);
 

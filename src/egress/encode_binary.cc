@@ -49,7 +49,8 @@ static_assert(static_cast<uint8_t>(LateReason::kLate) == 0 &&
 static_assert(uint32_t{kOverflow} == uint32_t{kFlagOverflow} &&
               uint32_t{kOverflowRow} == uint32_t{kFlagOverflowRow} &&
               uint32_t{kPartial} == uint32_t{kFlagPartial} &&
-              uint32_t{kEmpty} == uint32_t{kFlagEmpty});
+              uint32_t{kEmpty} == uint32_t{kFlagEmpty} &&
+              uint32_t{kSaturated} == uint32_t{kFlagSaturated});
 
 template <class Body>
 void add_body(std::string& to, const Body& body) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -48,10 +49,12 @@ CsvEncoder::CsvEncoder(const std::vector<const Plan*>& plans) {
     Query& query = queries_.emplace_back();
     query.name = quoted_name(plan->name);
     query.fills = plan->shaping.fill != EmptyFill::kNone;
+    query.saturates = std::any_of(plan->outputs.begin(), plan->outputs.end(), may_saturate);
     std::string key;
     for (const KeyField& field : plan->key_fields) key += "," + quoted_name(field.name);
     query.header = "query,sequence,start,end,kind,index,overflow";
     if (query.fills) query.header += ",empty";
+    if (query.saturates) query.header += ",saturated";
     query.header += key;
     for (const Output& output : plan->outputs) query.header += "," + quoted_name(output.name);
     query.header += '\n';
@@ -91,6 +94,7 @@ void CsvEncoder::row(const Result& row, TextWriter& out) {
   append_integer(out, row.index);
   out.put((row.flags & kFlagOverflow) != 0 ? ",true" : ",false");
   if (query.fills) out.put((row.flags & kFlagEmpty) != 0 ? ",true" : ",false");
+  if (query.saturates) out.put((row.flags & kFlagSaturated) != 0 ? ",true" : ",false");
   append_key(row, out);
   for (size_t i = 0; i < row.plan->outputs.size(); ++i) {
     out.put(',');

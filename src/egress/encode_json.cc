@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -71,6 +72,7 @@ JsonEncoder::JsonEncoder(const std::string& system_name, const std::vector<const
     query.opening =
         "{\"system\":" + quoted_name(system_name) + ",\"query\":" + quoted_name(plan->name);
     query.fills = plan->shaping.fill != EmptyFill::kNone;
+    query.saturates = std::any_of(plan->outputs.begin(), plan->outputs.end(), may_saturate);
     for (const KeyField& field : plan->key_fields)
       query.key.push_back((query.key.empty() ? "" : ",") + quoted_name(field.name) + ":");
     for (const Output& output : plan->outputs)
@@ -108,6 +110,8 @@ void JsonEncoder::row(const Result& row, TextWriter& out) {
   append_integer(out, row.index);
   out.put((row.flags & kFlagOverflow) != 0 ? ",\"overflow\":true" : ",\"overflow\":false");
   if (query.fills) out.put((row.flags & kFlagEmpty) != 0 ? ",\"empty\":true" : ",\"empty\":false");
+  if (query.saturates)
+    out.put((row.flags & kFlagSaturated) != 0 ? ",\"saturated\":true" : ",\"saturated\":false");
   append_key(row, out);
   out.put(",\"values\":{");
   for (size_t i = 0; i < row.plan->outputs.size(); ++i) {

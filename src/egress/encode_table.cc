@@ -51,6 +51,7 @@ void append_marks(TextWriter& out, const Result& row) {
     append_integer(out, row.index);
   }
   if ((row.flags & kFlagEmpty) != 0) out.put("  empty");
+  if ((row.flags & kFlagSaturated) != 0) out.put("  saturated");
   if ((row.flags & kFlagOverflow) != 0) out.put("  overflow");
 }
 

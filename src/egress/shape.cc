@@ -198,7 +198,10 @@ bool Shaper::fetch() {
   row_.values = values_.data();
   if (row_.kind == RunKind::kLate) return true;
   const std::vector<Output>& outputs = row_.plan->outputs;
-  for (size_t i = 0; i < outputs.size(); ++i) values_[i] = lower(outputs[i], row_.cell);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    values_[i] = lower(outputs[i], row_.cell);
+    if (values_[i].saturated) row_.flags |= kFlagSaturated;
+  }
   return true;
 }
 

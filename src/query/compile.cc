@@ -149,7 +149,7 @@ class Compiler {
       const auto at = static_cast<int32_t>(i);
       ItemError error;
       const std::vector<AggregateItem> items =
-          parse_aggregate_item(spec.aggregates[i], schema, error);
+          parse_aggregate_item(spec.aggregates[i], schema, asked.aggregates, error);
       if (items.empty()) {
         asked.aggregates_amiss = true;
         problem("aggregates", error.text, at, static_cast<int32_t>(error.at));
@@ -163,7 +163,12 @@ class Compiler {
         names.push_back(item.name);
       }
       const AggregateItem& item = items.front();
-      if (item.op != OutputOp::kCount) check_presence(item.field, schema, asked, "aggregates", at);
+      if (item.compares() && !spec.window.is_aligned())
+        problem("aggregates",
+                "'" + item.name + "' compares a key's window with the one before; " +
+                    "only windows of event time follow one another",
+                at);
+      if (item.reads_field()) check_presence(item.field, schema, asked, "aggregates", at);
       if (item.second != item.field) check_presence(item.second, schema, asked, "aggregates", at);
       asked.aggregates.insert(asked.aggregates.end(), items.begin(), items.end());
     }
@@ -194,7 +199,7 @@ class Compiler {
       if (asked[q].where) mark_fields(*asked[q].where, used);
       for (const KeyItem& item : asked[q].key) used[item.field] = true;
       for (const AggregateItem& item : asked[q].aggregates)
-        if (item.op != OutputOp::kCount) used[item.field] = used[item.second] = true;
+        if (item.reads_field()) used[item.field] = used[item.second] = true;
       if (asked[q].gap_field >= 0) used[static_cast<size_t>(asked[q].gap_field)] = true;
     }
     if (const int partition = schema.find(source.partition); partition >= 0)
@@ -303,7 +308,7 @@ class Compiler {
                          const WindowShape& window) {
     const AggregateItem* value = nullptr;
     for (const AggregateItem& item : items) {
-      if (item.op == OutputOp::kCount) continue;
+      if (!item.reads_field()) continue;
       if (stats_word(item.op) == 0) return false;
       if (value != nullptr && value->field != item.field) return false;
       value = &item;
@@ -326,7 +331,13 @@ class Compiler {
       output.name = item.name;
       output.op = item.op;
       output.parameter = item.parameter;
-      if (item.op != OutputOp::kCount) {
+      if (item.compares()) {
+        output.of = item.of;
+        const Output& of = plan.outputs[item.of];
+        output.decimals = shown_decimals(of);
+        if (shown_type(of) != FieldType::kInteger)
+          problem("aggregates", "'" + of.name + "' is no number, so it has no difference");
+      } else if (item.reads_field()) {
         const Field& field = schema.fields[item.field];
         output.type = field.type;
         output.decimals = field.decimals;

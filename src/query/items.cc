@@ -309,6 +309,39 @@ class AggregateParser {
   std::vector<std::string_view> arguments_;
 };
 
+// delta(NAME), rate(NAME): a name may have parentheses of its own.
+std::vector<AggregateItem> parse_comparison(std::string_view text,
+                                            std::span<const AggregateItem> before,
+                                            ItemError& error) {
+  const auto open = static_cast<uint32_t>(text.find('(')) + 1;
+  const size_t as = text.rfind(") as ");
+  const size_t close = as != std::string_view::npos ? as : text.rfind(')');
+  const size_t written = as != std::string_view::npos ? text.size() : close + 1;
+  if (close == std::string_view::npos || written != text.size()) {
+    error = {static_cast<uint32_t>(text.size()), "expected ')', or ') as NAME' at the end"};
+    return {};
+  }
+  AggregateItem item;
+  item.op = text.starts_with("delta") ? OutputOp::kDelta : OutputOp::kRate;
+  item.name = as != std::string_view::npos ? text.substr(as + 5) : text;
+  if (item.name.empty() || item.name.find_first_of(" ,\"") != std::string::npos) {
+    error = {static_cast<uint32_t>(as + 5), "expected a name of letters, digits and _ behind 'as'"};
+    return {};
+  }
+  const std::string_view name = text.substr(open, close - open);
+  std::vector<std::string_view> names;
+  for (const AggregateItem& other : before)
+    if (!other.compares()) names.push_back(other.name);
+  for (size_t i = 0; i < before.size(); ++i)
+    if (before[i].name == name && !before[i].compares()) {
+      item.of = static_cast<uint16_t>(i);
+      return {item};
+    }
+  error = {open,
+           "no aggregate before it is named '" + std::string(name) + "'" + suggestion(name, names)};
+  return {};
+}
+
 }  // namespace
 
 std::optional<KeyItem> parse_key_item(std::string_view text, const Schema& schema,
@@ -336,7 +369,10 @@ std::optional<KeyItem> parse_key_item(std::string_view text, const Schema& schem
 }
 
 std::vector<AggregateItem> parse_aggregate_item(std::string_view text, const Schema& schema,
+                                                std::span<const AggregateItem> before,
                                                 ItemError& error) {
+  if (text.starts_with("delta(") || text.starts_with("rate("))
+    return parse_comparison(text, before, error);
   return AggregateParser(text, schema, error).parse();
 }
 

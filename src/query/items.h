@@ -9,6 +9,8 @@
 //                 variance stddev (of the population), variance_samp stddev_samp
 //                 ohlc (four results: open, high, low, close)
 //                 p50 p95 p99 p999 ... (quantiles of 0.50, 0.95, 0.99, 0.999)
+//               delta(NAME) | rate(NAME): NAME of an aggregate before it, against the key's window
+//               before; rate a second
 //
 // Where one text gives several results they are named open(FIELD), ... and top(FIELD,N).1, ...;
 // with a NAME: NAME_open, ... and NAME_1, ...
@@ -16,6 +18,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,12 +46,17 @@ struct AggregateItem {
   uint32_t second = 0;     // kVwap: the volume; else == field
   uint32_t parameter = 0;  // as in Output
   uint32_t size = 0;       // kTop, kBottom: how many there are
+  uint16_t of = 0;         // kDelta, kRate: index of the aggregate
+
+  bool compares() const { return op == OutputOp::kDelta || op == OutputOp::kRate; }
+  bool reads_field() const { return op != OutputOp::kCount && !compares(); }
 };
 
 std::optional<KeyItem> parse_key_item(std::string_view text, const Schema& schema,
                                       ItemError& error);
-// At least one; empty: an error.
+// `before`: the aggregates before it. At least one; empty: an error.
 std::vector<AggregateItem> parse_aggregate_item(std::string_view text, const Schema& schema,
+                                                std::span<const AggregateItem> before,
                                                 ItemError& error);
 
 }  // namespace tidewire

@@ -150,6 +150,10 @@ class Checker {
         problem(spec_.top_by.empty() ? "top_order" : "top_by", "has no meaning without top");
       return;
     }
+    if (w_.accumulation == Accumulation::kRetracting)
+      problem("top",
+              "a result that is taken back and the one that replaces it would be ranked as two; "
+              "choose accumulation = \"accumulating\"");
     if (spec_.top_by.empty()) problem("top_by", "by which result? top needs a name of one");
     if (w_.kind == WindowKind::kSession || w_.kind == WindowKind::kCount)
       problem("top", std::string("a ") +

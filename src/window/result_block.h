@@ -43,13 +43,14 @@ enum class FireKind : uint8_t { kOnTime, kEarly, kUpdate, kRetraction, kProvisio
 
 // Flags of a window. kOverflow: rows went to __overflow__ or were counted lost there; such windows
 // stand outside the digest. kOverflowRow: this run's rows are the __overflow__ rows themselves
-// (their key words are 0). kFlagPartial, kFlagEmpty: egress sets them: fired by a drain; a window
-// without rows that was asked for.
+// (their key words are 0). Egress sets the others. kFlagPartial: fired by a drain. kFlagEmpty: a
+// window without rows that was asked for. kFlagSaturated: some value is beyond what can be shown.
 enum ResultFlags : uint16_t {
   kFlagOverflow = 1,
   kFlagOverflowRow = 2,
   kFlagPartial = 4,
-  kFlagEmpty = 8
+  kFlagEmpty = 8,
+  kFlagSaturated = 16
 };
 
 struct Run {

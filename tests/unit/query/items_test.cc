@@ -14,7 +14,7 @@ std::string key_error(std::string_view text) {
 }
 std::string aggregate_error(std::string_view text) {
   ItemError error;
-  EXPECT_TRUE(parse_aggregate_item(text, sample_schema(), error).empty()) << text;
+  EXPECT_TRUE(parse_aggregate_item(text, sample_schema(), {}, error).empty()) << text;
   return std::to_string(error.at) + ": " + error.text;
 }
 
@@ -53,7 +53,7 @@ TEST(Items, ReadAggregates) {
   ItemError error;
   const Schema schema = sample_schema();
   const auto parse = [&](const char* text) {
-    const auto items = parse_aggregate_item(text, schema, error);
+    const auto items = parse_aggregate_item(text, schema, {}, error);
     EXPECT_EQ(items.size(), 1u) << text << ": " << error.text;
     return items.empty() ? AggregateItem{} : items[0];
   };
@@ -104,7 +104,7 @@ TEST(Items, ReadQuantiles) {
                                                     {"p999(length)", 999'000},
                                                     {"p999999(length)", 999'999}};
   for (const auto& [text, share] : cases) {
-    const auto items = parse_aggregate_item(text, sample_schema(), error);
+    const auto items = parse_aggregate_item(text, sample_schema(), {}, error);
     ASSERT_EQ(items.size(), 1u) << text << ": " << error.text;
     EXPECT_EQ(items[0].op, OutputOp::kQuantile) << text;
     EXPECT_EQ(items[0].parameter, share) << text;
@@ -116,7 +116,7 @@ TEST(Items, ReadQuantiles) {
 std::string several(const char* text) {
   ItemError error;
   std::string all;
-  for (const AggregateItem& item : parse_aggregate_item(text, sample_schema(), error))
+  for (const AggregateItem& item : parse_aggregate_item(text, sample_schema(), {}, error))
     all += item.name + " " + std::to_string(static_cast<int>(item.op)) + " " +
            std::to_string(item.parameter) + "\n";
   return all + error.text;
@@ -184,6 +184,30 @@ TEST(Items, RefuseAggregates) {
             "9: distinct: 'venue' is wider than two words of 8 bytes");
   EXPECT_EQ(aggregate_error("any(dst)"),
             "4: any: 'dst' is wider than one word of 8 bytes; use it as a key");
+}
+
+// Of an aggregate before it, by its name; the name may have parentheses.
+TEST(Aggregates, CompareWithTheWindowBefore) {
+  ItemError error;
+  std::vector<AggregateItem> before = parse_aggregate_item("count", sample_schema(), {}, error);
+  before.push_back(parse_aggregate_item("sum(length)", sample_schema(), {}, error).at(0));
+  const auto delta = parse_aggregate_item("delta(count)", sample_schema(), before, error);
+  ASSERT_EQ(delta.size(), 1u) << error.text;
+  EXPECT_EQ(delta[0].op, OutputOp::kDelta);
+  EXPECT_EQ(delta[0].of, 0u);
+  EXPECT_EQ(delta[0].name, "delta(count)");
+  const auto rate =
+      parse_aggregate_item("rate(sum(length)) as growth", sample_schema(), before, error);
+  ASSERT_EQ(rate.size(), 1u) << error.text;
+  EXPECT_EQ(rate[0].op, OutputOp::kRate);
+  EXPECT_EQ(rate[0].of, 1u);
+  EXPECT_EQ(rate[0].name, "growth");
+  before.push_back(delta[0]);
+  for (const char* wrong : {"delta(delta(count))", "rate(cuont)", "delta(count", "delta(count) as",
+                            "delta(count) as a b"}) {
+    EXPECT_TRUE(parse_aggregate_item(wrong, sample_schema(), before, error).empty()) << wrong;
+    EXPECT_FALSE(error.text.empty());
+  }
 }
 
 }  // namespace
