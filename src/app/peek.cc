@@ -83,7 +83,7 @@ class Printer {
       const Field& field = fields_.fields[f];
       std::array<int64_t, kMaxKeyWords> words{};
       for (uint32_t w = 0; w < field.words; ++w) words[w] = batch.column[columns_.column[f] + w][i];
-      if (is_absent(field.may_be_absent, std::span(words).first(field.words))) continue;
+      if (is_absent(field, std::span(words).first(field.words))) continue;
       out.put("  ");
       out.put(field.name);
       out.put('=');

@@ -68,7 +68,7 @@ struct KeyFieldBody {
   uint8_t first_word = 0, words = 0;  // in key[]
   uint8_t decimals = 0;
   uint8_t prefix_ipv4 = 0, prefix_ipv6 = 0;  // address: bits that count
-  uint8_t may_be_absent = 0;                 // then all words -1 mean absent
+  uint8_t may_be_absent = 0;                 // 1: all words -1 mean absent; 2: the least int64 does
   uint8_t reserved0 = 0;
   uint16_t name_bytes = 0;
   uint16_t reserved1[3] = {};

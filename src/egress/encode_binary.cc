@@ -89,7 +89,7 @@ void add_field(std::string& record, const KeyField& field) {
   body.decimals = field.decimals;
   body.prefix_ipv4 = field.prefix_ipv4;
   body.prefix_ipv6 = field.prefix_ipv6;
-  body.may_be_absent = field.may_be_absent ? 1 : 0;
+  body.may_be_absent = !field.may_be_absent ? 0 : field.absent == kAbsent ? 1 : 2;
   body.name_bytes = name_bytes(field.name);
   add_body(record, body);
   add_name(record, field.name);

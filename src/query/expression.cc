@@ -187,7 +187,7 @@ class Parser {
       fail(token.at, std::string(from_absl(read.status().message())));
     } else {
       std::copy_n(read->word.begin(), words.size(), words.begin());
-      if (is_absent(field().may_be_absent, words))
+      if (is_absent(field(), words))
         fail(token.at, "'" + std::string(token.text) + "' is never a value of '" + name +
                            "'; write '" + name + " absent'");
     }
@@ -339,7 +339,8 @@ class Lowering {
         break;
     }
     Lowered test = lower_test(c);
-    if (!schema_.fields[c.field].may_be_absent || !accepts_absent(c)) return test;
+    const Field& field = schema_.fields[c.field];
+    if (!field.may_be_absent || !accepts_absent(c, field.absent)) return test;
     std::vector<Lowered> both;
     both.push_back(std::move(test));
     both.push_back(present(c.field));
@@ -392,14 +393,15 @@ class Lowering {
     const uint8_t c = column(field);
     if (!schema_.fields[field].may_be_absent) return range(c, INT64_MIN, INT64_MAX);
     if (schema_.fields[field].words == 2) return invert(prefix(c, kAbsent, kAbsent, -1, -1));
-    return invert(range(c, kAbsent, kAbsent));
+    const int64_t absent = schema_.fields[field].absent;
+    return invert(range(c, absent, absent));
   }
 
-  // Whether the plain test would take kAbsent for a value.
-  static bool accepts_absent(const Condition& c) {
+  // Whether the plain test would take the absent word for a value.
+  static bool accepts_absent(const Condition& c, int64_t absent) {
     switch (c.kind) {
       case Kind::kRange:
-        return c.words[0] <= kAbsent && kAbsent <= c.words[1];
+        return c.words[0] <= absent && absent <= c.words[1];
       case Kind::kHas:
         return true;
       case Kind::kPrefix:
@@ -410,7 +412,7 @@ class Lowering {
       case Kind::kAnd:
       case Kind::kOr:
       case Kind::kNot:
-        return false;  // the parser refuses kAbsent as a value
+        return false;  // the parser refuses the absent word as a value
     }
     return false;
   }

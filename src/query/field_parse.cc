@@ -319,7 +319,7 @@ absl::StatusOr<EventTime> parse_time(std::string_view text) {
 absl::StatusOr<FieldWords> parse_field(const Field& field, std::string_view text) {
   if (field.may_be_absent && text == "-") {
     FieldWords absent;
-    for (uint32_t i = 0; i < field.words && i < kMaxKeyWords; ++i) absent.word[i] = kAbsent;
+    for (uint32_t i = 0; i < field.words && i < kMaxKeyWords; ++i) absent.word[i] = field.absent;
     return absent;
   }
   const auto one = [](absl::StatusOr<int64_t> word) -> absl::StatusOr<FieldWords> {

@@ -85,6 +85,10 @@ void append_flow_end(TextWriter& out, uint32_t address, const uint16_t* port) {
   append_integer(out, *port);
 }
 
+bool all_are(std::span<const int64_t> words, int64_t absent) {
+  return std::all_of(words.begin(), words.end(), [=](int64_t word) { return word == absent; });
+}
+
 }  // namespace
 
 void TextWriter::put(std::string_view text) {
@@ -227,19 +231,16 @@ void append_flow(TextWriter& out, const FlowKey& key) {
   }
 }
 
-bool is_absent(bool may_be_absent, std::span<const int64_t> words) {
-  if (!may_be_absent) return false;
-  for (const int64_t word : words)
-    if (word != kAbsent) return false;
-  return true;
+bool is_absent(const Field& field, std::span<const int64_t> words) {
+  return field.may_be_absent && all_are(words, field.absent);
 }
 
 // A cut key has gone through the IPv6 mask: what kAbsent leaves of itself there is no address
 // either (ff00::/8 with all flags and the reserved scope, RFC 4291 2.7).
 bool is_absent(const KeyField& field, std::span<const int64_t> words) {
-  if (is_absent(field.may_be_absent, words)) return true;
-  if (!field.may_be_absent || field.type != FieldType::kAddress || field.prefix_ipv6 < 16)
-    return false;
+  if (!field.may_be_absent) return false;
+  if (all_are(words, field.absent)) return true;
+  if (field.type != FieldType::kAddress || field.prefix_ipv6 < 16) return false;
   const PrefixMask mask = prefix_mask(false, field.prefix_ipv6);
   return words[0] == (kAbsent & mask.high) && words[1] == (kAbsent & mask.low);
 }
@@ -285,7 +286,9 @@ void append_field(TextWriter& out, const KeyField& field, std::span<const int64_
 }
 
 void append_field(TextWriter& out, const Field& field, std::span<const int64_t> words) {
-  if (is_absent(field.may_be_absent, words)) return out.put('-');
+  if (is_absent(field, words)) return out.put('-');
+  if (field.type == FieldType::kAddress)
+    return append_address(out, words[0], words[1], field.prefix_ipv4, field.prefix_ipv6);
   append_words(out, field.type, field.decimals, words);
 }
 

@@ -93,7 +93,7 @@ void append_words(TextWriter& out, FieldType type, uint32_t decimals,
 void append_field(TextWriter& out, const KeyField& field, std::span<const int64_t> words);
 void append_field(TextWriter& out, const Field& field, std::span<const int64_t> words);
 // Whether the words stand for a field that the packet lacks.
-bool is_absent(bool may_be_absent, std::span<const int64_t> words);
+bool is_absent(const Field& field, std::span<const int64_t> words);
 bool is_absent(const KeyField& field, std::span<const int64_t> words);
 
 // ---- reading

@@ -94,6 +94,7 @@ struct KeyField {    // for reading a key back: encode, explain
   uint8_t first_word = 0, words = 1, decimals = 0;
   uint8_t prefix_ipv4 = 32, prefix_ipv6 = 128;  // kAddress
   bool may_be_absent = false;
+  int64_t absent = kAbsent;  // Field::absent
 };
 
 // ---- aggregates: the cell's word 0 is always the row count

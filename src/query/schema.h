@@ -33,6 +33,8 @@ struct Field {
   bool may_be_absent = false;  // kAbsent is written then, and shown as "-"
   std::string_view help;       // one line, for `tidewire help fields`
   bool non_negative = false;   // no value is below zero: halves a histogram
+  int64_t absent = kAbsent;    // the word for it: kAbsentNumber where kAbsent is a value
+  uint8_t prefix_ipv4 = 32, prefix_ipv6 = 128;  // kAddress: cut to these
 };
 
 // What values of a field are possible: |value| < 2^bits.
@@ -51,6 +53,9 @@ struct Schema {
     return -1;
   }
 };
+
+// A computed number may be -1, so it is absent by a word that no sum reaches: they stop one before.
+inline constexpr int64_t kAbsentNumber = INT64_MIN;
 
 inline constexpr uint8_t kNoColumn = 0xFF;
 inline constexpr uint32_t kFieldMax = 64;
