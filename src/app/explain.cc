@@ -139,12 +139,17 @@ void print_source(const Layout& layout, uint32_t s, std::FILE* out) {
     }
     std::fprintf(out, "\n");
   }
+  if (source.derived)
+    for (const DerivedColumns::Column& column : source.derived->columns)
+      std::fprintf(out, "  derived: %s %s\n", column.name.c_str(), column.help.c_str());
   std::fprintf(out, "  columns:");
   const ColumnMap& columns = layout.compiled.columns[s];
   for (uint32_t f = 0; f < layout.schemas[s]->fields.size(); ++f)
     if (columns.wants(f))
       std::fprintf(out, " %s", std::string(layout.schemas[s]->fields[f].name).c_str());
   std::fprintf(out, "   (%u of %u words)\n", columns.used, kColumnMax);
+  if (const size_t steps = layout.compiled.programs[s].steps.size(); steps > 0)
+    std::fprintf(out, "  derived in %zu column loops a batch\n", steps);
 }
 
 std::string panes_text(const Plan& plan, const PaneSum& panes) {

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "app/lookups.h"
 #include "base/strings.h"
-#include "format/catalog.h"
 
 namespace tidewire {
 namespace {
@@ -55,7 +55,16 @@ LayoutResult make_layout(Config config, const Topology& topology) {
     if (!found.ok())
       problem(c.sources[s].place, "source." + c.sources[s].name + ": " + text_of(found.status()));
     layout.sources.push_back(found.ok() ? *std::move(found) : SourceLayout{});
-    layout.schemas.push_back(schema(c.sources[s].format));
+    layout.schemas.push_back(fields_of(c.sources[s]));
+    if (c.sources[s].derived)
+      for (const LookupSpec& spec : c.sources[s].derived->lookups) {
+        auto content = read_lookup(spec);
+        if (!content.ok())
+          problem(c.sources[s].place,
+                  "source." + c.sources[s].name + ".columns: " + text_of(content.status()));
+        layout.lookups.push_back(spec);
+        layout.looked_up.push_back(content.ok() ? *std::move(content) : LookupContent{});
+      }
     lanes_of.push_back(layout.sources.back().lanes);
     for (uint32_t i = 0; i < lanes_of.back(); ++i) {
       const auto id = static_cast<uint16_t>(layout.lanes.size());
@@ -81,11 +90,12 @@ LayoutResult make_layout(Config config, const Topology& topology) {
         c.runtime.idle.value_or(default_idle(topology, layout.placement.worker_core[w])));
   layout.pipeline.workers = c.runtime.workers;
   layout.pipeline.plans = layout.compiled.plans;
+  layout.pipeline.programs = layout.compiled.programs;
   layout.pipeline.results_per_turn = c.runtime.results_per_turn;
   layout.pipeline.rows_per_turn = c.runtime.rows_per_turn;
   for (const LaneLayout& lane : layout.lanes)
     layout.pipeline.lanes.push_back({lane.id, lane.worker, c.sources[lane.source].lane_options(),
-                                     layout.compiled.progress[lane.source]});
+                                     layout.compiled.progress[lane.source], lane.source});
   return result;
 }
 
@@ -120,6 +130,9 @@ std::vector<MemoryTerm> memory_terms(const Layout& layout) {
   for (const Plan& plan : layout.pipeline.plans) plans.push_back(&plan);
   for (const ArenaTerm& term : egress_memory(plans))
     terms.push_back({term.purpose, "egress", term.bytes});
+  for (size_t i = 0; i < layout.lookups.size(); ++i)
+    terms.push_back({"lookup " + layout.lookups[i].path + ", two versions", "host",
+                     lookup_memory(layout.lookups[i], layout.looked_up[i])});
   for (uint32_t s = 0; s < c.sources.size(); ++s)
     if (c.sources[s].type == SourceType::kPort)
       terms.push_back({"source " + c.sources[s].name + ": packet buffers", "its port's node",

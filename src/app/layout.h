@@ -14,6 +14,7 @@
 #include "event/event_batch.h"
 #include "pipeline/pipeline.h"
 #include "query/compile.h"
+#include "query/lookup.h"
 #include "runtime/topology.h"
 
 namespace tidewire {
@@ -36,6 +37,8 @@ struct Layout {
   std::vector<SourceLayout> sources;  // as Config::sources: files found, number of lanes
   std::vector<LaneLayout> lanes;      // ascending id
   std::vector<const Schema*> schemas;
+  std::vector<LookupSpec> lookups;  // of all sources, and what stands in their files
+  std::vector<LookupContent> looked_up;
   Compiled compiled;
   WorkerPlacement placement;
   std::vector<IdlePolicy> idle;

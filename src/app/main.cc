@@ -63,12 +63,14 @@ void hold_standard_descriptors() {
 }
 
 // Before any thread: DPDK's and ours inherit it, and signals reach the one thread that waits for
-// them. Not earlier: whoever waits for a config or a full pipe can be interrupted as usual.
-void block_signals() {
+// them. Not earlier: whoever waits for a config or a full pipe can be interrupted as usual. SIGHUP
+// only where it has a meaning: else a terminal that goes away ends the program.
+void block_signals(bool reloads) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  if (reloads) sigaddset(&set, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
@@ -80,7 +82,7 @@ int run(const CommandLine& line) {
     return kExitSetup;
   }
   if (line.command == Command::kPeek) {
-    block_signals();
+    block_signals(false);
     return peek(line, *topology);
   }
   Loaded loaded = load(line, *topology);
@@ -93,7 +95,7 @@ int run(const CommandLine& line) {
   options.burst = laid_out.layout.config.runtime.burst;
   options.progress = line.progress;
   const auto appliance = [&] {
-    block_signals();
+    block_signals(!laid_out.layout.lookups.empty());
     return run_appliance(std::move(laid_out.layout), options);
   };
   switch (line.command) {

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "app/cli.h"
+#include "app/lookups.h"
 #include "app/summary.h"
 #include "base/strings.h"
 #include "format/catalog.h"
@@ -36,6 +37,8 @@ struct Host {
   std::unique_ptr<OpenSources> sources;
   std::vector<std::unique_ptr<Arena>> arenas;  // moved to their workers when those are built
   std::unique_ptr<ExchangeFabric> fabric;
+  std::unique_ptr<Arena> table_arena;
+  std::unique_ptr<LookupTables> tables;  // null: nothing is looked up
   std::shared_ptr<PaceOrigin> pace;
   std::vector<std::string> said;        // [lane]: how it is read
   std::vector<std::string> sinks_said;  // where files are written
@@ -50,6 +53,7 @@ absl::Status build_worker(Host& host, uint32_t w, WorkerParts& parts) try {
   PipelineOptions options = layout.pipeline;
   options.worker = w;
   for (const Plan& plan : options.plans) parts.show_every.push_back(plan.window.provisional);
+  options.tables = parts.tables = host.tables.get();
   parts.pipeline = std::make_unique<Pipeline>(options, *host.fabric, *parts.arena);
   for (const LaneLayout& lane : layout.lanes) {
     if (lane.worker != w) continue;
@@ -128,8 +132,9 @@ absl::Status build_egress(Host& host, EgressParts& parts) {
   return absl::OkStatus();
 }
 
-// The first signal drains, the second exits at once, whatever a sink, a disk or a start may be
-// waiting for. A thread of its own, since the control thread is in start() or run().
+// SIGHUP reads the lookup files again. Of the others the first drains, the second exits at once,
+// whatever a sink, a disk or a start may be waiting for. A thread of its own, since the control
+// thread is in start() or run().
 class SignalThread {
  public:
   explicit SignalThread(Appliance& appliance)
@@ -138,6 +143,7 @@ class SignalThread {
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
     signals_ = signalfd(-1, &set, SFD_CLOEXEC);
   }
   absl::Status start() {
@@ -171,6 +177,10 @@ class SignalThread {
       signalfd_siginfo info;
       if (!(ready[1].revents & POLLIN) || read(signals_, &info, sizeof info) != sizeof info)
         continue;
+      if (info.ssi_signo == SIGHUP) {
+        appliance_.request_reload();
+        continue;
+      }
       if (++seen > 1) std::_Exit(128 + static_cast<int>(info.ssi_signo));
       say("draining: open windows are emitted as partial; a second signal exits at once");
       appliance_.request_drain();
@@ -222,6 +232,19 @@ class ProgressLine {
   uint64_t packets_ = 0;
 };
 
+// A bad file changes nothing: the tables that are in force stay.
+void reload(const Layout& layout, LookupTables& tables) {
+  const auto contents = read_lookups(layout.lookups);
+  if (!contents.ok())
+    return say("reload: " + text_of(contents.status()) + "; the tables stay as they are");
+  if (lookup_hash(*contents) == tables.hash(tables.version()))
+    return say("reload: the lookup files have not changed");
+  if (absl::Status status = tables.replace(*contents); !status.ok())
+    return say("reload: " + text_of(status) + "; the tables stay as they are");
+  for (const std::string& line : describe_lookups(layout.lookups, *contents))
+    say("reload: " + line);
+}
+
 void say_start(const Host& host, const std::vector<PageKind>& pages, uint64_t bytes) {
   const Layout& layout = host.layout;
   const SystemConfig& system = layout.config.system;
@@ -230,6 +253,8 @@ void say_start(const Host& host, const std::vector<PageKind>& pages, uint64_t by
     if (!host.said[index_of(lane.id)].empty())
       say("lane " + layout.lane_name(lane.id) + ": " + host.said[index_of(lane.id)]);
   for (const std::string& line : host.sinks_said) say(line);
+  for (const std::string& line : describe_lookups(layout.lookups, layout.looked_up))
+    say("lookup " + line);
   std::string cores;
   for (size_t w = 0; w < layout.placement.worker_core.size(); ++w)
     cores += (w ? ", " : "") + std::to_string(layout.placement.worker_core[w]) + " (" +
@@ -247,9 +272,10 @@ void say_start(const Host& host, const std::vector<PageKind>& pages, uint64_t by
 
 int run_appliance(Layout layout, const RunOptions& options) {
   const uint32_t workers = layout.config.runtime.workers;
-  Host host{
-      layout, options, nullptr, {}, nullptr, nullptr, std::vector<std::string>(layout.lanes.size()),
-      {}};
+  Host host{layout,  options, nullptr,
+            {},      nullptr, nullptr,
+            nullptr, nullptr, std::vector<std::string>(layout.lanes.size()),
+            {}};
   const auto refuse = [](const absl::Status& status) {
     say("error: " + text_of(status));
     return kExitSetup;
@@ -266,6 +292,15 @@ int run_appliance(Layout layout, const RunOptions& options) {
     paced += static_cast<uint32_t>(!layout.sources[lane.source].live);
   host.pace = std::make_shared<PaceOrigin>(paced);
 
+  if (!layout.lookups.empty()) {
+    host.table_arena = std::make_unique<Arena>(ArenaOptions{});
+    try {
+      host.tables =
+          std::make_unique<LookupTables>(layout.lookups, layout.looked_up, *host.table_arena);
+    } catch (const std::bad_alloc&) {
+      return refuse(absl::ResourceExhaustedError("lookup tables: " + host.table_arena->error()));
+    }
+  }
   std::vector<Arena*> arenas;
   for (uint32_t w = 0; w < workers; ++w) {
     ArenaOptions arena;
@@ -286,6 +321,10 @@ int run_appliance(Layout layout, const RunOptions& options) {
   ApplianceOptions appliance_options;
   appliance_options.placement = layout.placement;
   appliance_options.idle = layout.idle;
+  if (host.tables) {
+    appliance_options.tables = host.tables.get();
+    appliance_options.reload = [&] { reload(layout, *host.tables); };
+  }
   std::vector<BuildWorker> builders;
   for (uint32_t w = 0; w < workers; ++w)
     builders.emplace_back([&host, w](WorkerParts& parts) { return build_worker(host, w, parts); });
@@ -303,6 +342,7 @@ int run_appliance(Layout layout, const RunOptions& options) {
   }
   for (const SourceConfig& source : layout.config.sources)
     if (source.type == SourceType::kPort) bytes += source_memory(source);
+  if (host.table_arena) bytes += host.table_arena->bytes();
   say_start(host, pages, bytes);
   double seconds = 0;
   {

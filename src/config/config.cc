@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <set>
 
 #include "base/strings.h"
 #include "base/units.h"
+#include "config/columns.h"
 #include "config/options.h"
 #include "config/peer_words.h"
 #include "format/catalog.h"
@@ -20,7 +19,6 @@ namespace tidewire {
 namespace {
 
 constexpr size_t kSourcesMax = 64, kQueriesMax = 64, kSinksMax = 16;
-constexpr size_t kFileMax = 1 << 20;  // bytes; a configuration that is larger is another file
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
@@ -193,10 +191,12 @@ class Loader {
     std::vector<std::string_view> keys;
     for (const Option& option : options())
       if (option.section == section && applies(option, setting)) keys.push_back(option.key);
-    if (section == "query") keys.push_back("window");
+    const std::string_view inner = section == "query"    ? "window"
+                                   : section == "source" ? "columns"
+                                                         : "";
+    if (!inner.empty()) keys.push_back(inner);
     for (const Node& node : table.children) {
-      if (find_option(section, node.key) != nullptr) continue;
-      if (section == "query" && node.key == "window") continue;
+      if (find_option(section, node.key) != nullptr || node.key == inner) continue;
       const std::string_view peer = peer_option(section, node.key);
       const bool of_window = section == "query" && find_option("query.window", node.key) != nullptr;
       problem(node.key_place, "[" + name + "] has no option " + quoted(node.key) +
@@ -345,8 +345,17 @@ class Loader {
       if (const auto parser = make_parser(source.format, {}, {}, {source.zone}); !parser.ok())
         problem(place("zone"), "zone: " + std::string(from_absl(parser.status().message())));
     if (fields != nullptr) check_event_time(source, *fields);
+    const Node* columns = root_->find("source")->find(source.name)->find("columns");
+    if (const size_t before = out_.problems.size(); fields != nullptr && columns != nullptr) {
+      source.derived = read_columns(*columns, *fields, text_, out_.problems);
+      if (out_.problems.size() > before) spoilt_.insert(source.name);
+    }
     if (source.partition.empty()) {
       source.max_partitions = 1;
+    } else if (fields != nullptr && fields->find(source.partition) < 0 && source.derived &&
+               source.derived->schema.find(source.partition) >= 0) {
+      problem(place("partition"), "partition: " + quoted(source.partition) +
+                                      " is derived; partitions are told apart before that");
     } else if (fields != nullptr && fields->find(source.partition) < 0) {
       problem(place("partition"), "partition: format " + quoted(source.format) + " has no field " +
                                       quoted(source.partition) +
@@ -496,8 +505,11 @@ class Loader {
     std::vector<uint32_t> lanes;
     for (const SourceConfig& source : out_.config.sources) lanes.push_back(likely_lanes(source));
     std::vector<QueryProblem> found;
-    compile(query_specs(out_.config), query_sources(out_.config, lanes), hash_seed(out_.config),
-            found);
+    std::vector<QuerySource> sources = query_sources(out_.config, lanes);
+    // A column with a problem is none: what names it is not told again.
+    for (QuerySource& source : sources)
+      if (spoilt_.contains(source.name)) source.schema = nullptr, source.derived = nullptr;
+    compile(query_specs(out_.config), sources, hash_seed(out_.config), found);
     for (const QueryProblem& p : found) {
       const Node& node = *query_nodes_[p.query];
       // What the options' own limits have refused already is not told again.
@@ -558,6 +570,7 @@ class Loader {
   std::span<const int> cpus_;
   const Node* root_ = nullptr;
   std::vector<const Node*> query_nodes_;  // of config.queries
+  std::set<std::string> spoilt_;          // sources whose columns have problems
   Loaded out_;
 };
 
@@ -565,29 +578,6 @@ class Loader {
 
 Loaded load_config(std::string_view text, std::string file, std::span<const int> cpus) {
   return Loader(text, std::move(file), cpus).load();
-}
-
-Loaded load_config_file(const std::string& path, std::span<const int> cpus) {
-  Loaded failed;
-  failed.config.file = path;
-  std::ifstream in(path, std::ios::binary);
-  std::string text(kFileMax + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.gcount() == 0 && !in.eof()) {
-    failed.problems.push_back({{}, std::string("cannot be read: ") + std::strerror(errno)});
-    return failed;
-  }
-  text.resize(static_cast<size_t>(in.gcount()));
-  if (text.find('\0') != std::string::npos) {
-    failed.problems.push_back(
-        {{}, "is no text, so no config; a capture is given as --pcap " + path});
-    return failed;
-  }
-  if (text.size() > kFileMax) {
-    failed.problems.push_back({{}, "is larger than 1 MiB, which no configuration is"});
-    return failed;
-  }
-  return load_config(text, path, cpus);
 }
 
 }  // namespace tidewire

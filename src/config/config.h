@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 #include "config/document.h"
 #include "egress/egress.h"
 #include "query/compile.h"
+#include "query/derive.h"
 #include "query/spec.h"
 #include "runtime/idle.h"
 #include "watermark/lane.h"
@@ -96,6 +98,7 @@ struct SourceConfig {
   uint32_t max_partitions = 1;
   std::vector<std::string> partitions;  // values that are waited for from the start
   Duration start_hold;                  // 0: no limit for `partitions`, no hold without them
+  std::shared_ptr<const DerivedColumns> derived;  // [source.NAME.columns]; null: none
   Place place;
 
   LaneOptions lane_options() const;
@@ -148,6 +151,9 @@ Loaded load_config(std::string_view text, std::string file, std::span<const int>
 // Reads the file; a file that cannot be read is a problem too.
 Loaded load_config_file(const std::string& path, std::span<const int> cpus = {});
 
+// What queries can name: the format's fields, and the columns that the source derives. Null: there
+// is no such format.
+const Schema* fields_of(const SourceConfig& source);
 // What query/compile.h needs: sources with their lanes numbered densely over all of them, in order.
 // `lanes[i]`: how many lanes sources[i] has (a port: its queues; files: one, or the files found).
 std::vector<QuerySource> query_sources(const Config& config, std::span<const uint32_t> lanes);

@@ -1,10 +1,47 @@
-// What others are given of a configuration, and the one that is used where there is no file.
+// How a configuration is read from a file, what others are given of it, and the one that is used
+// where there is no file.
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
 #include "base/rng.h"
 #include "config/config.h"
 #include "format/catalog.h"
 #include "query/field_text.h"
 
 namespace tidewire {
+namespace {
+
+constexpr size_t kFileMax = 1 << 20;  // bytes; a configuration that is larger is another file
+
+}  // namespace
+
+Loaded load_config_file(const std::string& path, std::span<const int> cpus) {
+  Loaded failed;
+  failed.config.file = path;
+  std::ifstream in(path, std::ios::binary);
+  std::string text(kFileMax + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.gcount() == 0 && !in.eof()) {
+    failed.problems.push_back({{}, std::string("cannot be read: ") + std::strerror(errno)});
+    return failed;
+  }
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (text.find('\0') != std::string::npos) {
+    failed.problems.push_back(
+        {{}, "is no text, so no config; a capture is given as --pcap " + path});
+    return failed;
+  }
+  if (text.size() > kFileMax) {
+    failed.problems.push_back({{}, "is larger than 1 MiB, which no configuration is"});
+    return failed;
+  }
+  return load_config(text, path, cpus);
+}
+
+const Schema* fields_of(const SourceConfig& source) {
+  return source.derived ? &source.derived->schema : schema(source.format);
+}
 
 std::vector<QuerySource> query_sources(const Config& config, std::span<const uint32_t> lanes) {
   std::vector<QuerySource> sources;
@@ -13,7 +50,8 @@ std::vector<QuerySource> query_sources(const Config& config, std::span<const uin
     const SourceConfig& from = config.sources[i];
     QuerySource to;
     to.name = from.name;
-    to.schema = schema(from.format);
+    to.schema = fields_of(from);
+    to.derived = from.derived.get();
     to.partition = from.partition;
     for (uint32_t n = 0; n < lanes[i]; ++n) to.lanes.push_back(LaneId{lane++});
     to.progress = from.progress;

@@ -104,6 +104,15 @@ std::string comment(const std::string& text) {
   return out + line + "\n";
 }
 
+// Their names are the user's, so they are in no table.
+constexpr std::string_view kColumnsExample = R"conf(
+# Fields derived from others: NAME = "FORMULA". Queries name them like the format's; one that no
+# query uses costs nothing. The language: tidewire help fields; examples: config/derived.conf.
+#[source.capture.columns]
+#bits = "wire_length * 8"
+#service = "case(src_port < dst_port, src_port, dst_port)"
+)conf";
+
 }  // namespace
 
 std::string describe(const Option& option) {
@@ -219,6 +228,7 @@ std::string print_example() {
   std::string_view section;
   for (const Option& option : options()) {
     if (option.section != section) {
+      if (section == "source") out += kColumnsExample;
       section = option.section;
       out += section == "source"
                  ? "\n# Where events come from; as many as wished.\n[source.capture]\n"

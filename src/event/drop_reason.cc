@@ -29,6 +29,7 @@ std::string_view to_string(Note note) {
       "sequence_restart",
       "session_change",
       "partition_overflow",
+      "saturated",
   };
   static_assert(std::size(kNames) == static_cast<size_t>(Note::kCount));
   return kNames[static_cast<size_t>(note)];

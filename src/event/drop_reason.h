@@ -45,6 +45,7 @@ enum class Note : uint8_t {
   kSequenceRestart,   // numbers far from the highest in the same session: counted on from there
   kSessionChange,
   kPartitionOverflow,  // more partitions than configured: event joins partition 0
+  kSaturated,          // a derived column's number has passed 64 bits: the largest of its sign
   kCount,
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "pipeline/derive.h"
 #include "pipeline/select.h"
 #include "watermark/frontier.h"
 
@@ -24,6 +25,11 @@ std::vector<Progress> at_start(const PipelineOptions& options) {
     start[lane.worker] = {Progress::State::kHolds, EventTime::before_all()};
   }
   return start;
+}
+
+bool has_steps(const std::vector<ColumnProgram>& programs) {
+  return std::any_of(programs.begin(), programs.end(),
+                     [](const ColumnProgram& program) { return !program.steps.empty(); });
 }
 
 // I1: nothing arrives below the frontier that its store has run to.
@@ -49,12 +55,15 @@ struct Pipeline::Impl {
     LaneRecord* record;
     LaneCounts counts;
     std::vector<uint32_t> queries;  // that it feeds, by id
+    const ColumnProgram* program = nullptr;
+    uint32_t tables = 0;  // version of the lookup tables that is in force here
   };
 
   Impl(const PipelineOptions& options, ExchangeFabric& fabric, Arena& arena);
   void add_lane(const LaneSpec& spec, const std::vector<Plan>& plans, Arena& arena);
   OwnLane& own(LaneId id);
   uint32_t turn(const Turn& in, ResultWriter& out);
+  void punctuate(const Punctuation& p);
   void take_events(EventBatch& batch);
   void divert(Query& query, const EventBatch& batch);
   void add(Query& query, const Rows& rows);
@@ -73,6 +82,9 @@ struct Pipeline::Impl {
   std::vector<Query> queries;  // by id
   Exchange exchange;
   SelectScratch& scratch;
+  std::vector<ColumnProgram> programs;
+  const LookupTables* tables;
+  DeriveScratch* derive_scratch = nullptr;
   uint32_t results_per_turn, rows_per_turn;
   bool answers_rows = false;                    // some query does
   EventTime horizon = EventTime::before_all();  // no query may run beyond it yet
@@ -83,10 +95,13 @@ struct Pipeline::Impl {
 Pipeline::Impl::Impl(const PipelineOptions& options, ExchangeFabric& fabric, Arena& arena)
     : exchange(fabric, options.worker, options.plans, at_start(options), arena),
       scratch(arena.take<SelectScratch>(1, "select scratch")[0]),
+      programs(options.programs),
+      tables(options.tables),
       results_per_turn(options.results_per_turn),
       rows_per_turn(options.rows_per_turn) {
   CHECK(options.workers == fabric.workers());
   CHECK(results_per_turn > 0 && rows_per_turn > 0);
+  if (has_steps(programs)) derive_scratch = &arena.take<DeriveScratch>(1, "column registers")[0];
   for (const LaneSpec& spec : options.lanes)
     if (spec.worker == options.worker) add_lane(spec, options.plans, arena);
   for (const Plan& plan : options.plans) {
@@ -131,6 +146,10 @@ void Pipeline::Impl::add_lane(const LaneSpec& spec, const std::vector<Plan>& pla
   record.offences = arena.take<GuardCounts>(lane.max_partitions, kLaneRecords);
   const auto trackers = arena.take<PartitionTracker>(lane.max_partitions, kTrackers);
   lanes.push_back({spec.id, Lane(lane, trackers, &record), spec.progress, &record, {}, {}});
+  if (programs.empty()) return;
+  CHECK(spec.program < programs.size());
+  lanes.back().program = &programs[spec.program];
+  if (tables != nullptr) lanes.back().tables = tables->version();
 }
 
 Pipeline::Impl::OwnLane& Pipeline::Impl::own(LaneId id) {
@@ -142,7 +161,7 @@ Pipeline::Impl::OwnLane& Pipeline::Impl::own(LaneId id) {
 uint32_t Pipeline::Impl::turn(const Turn& in, ResultWriter& out) {
   auto work = static_cast<uint32_t>(in.punctuations.size());
   // 1. Punctuations: they were decided before this batch was received.
-  for (const Punctuation& p : in.punctuations) own(p.lane).lane.punctuate(p);
+  for (const Punctuation& p : in.punctuations) punctuate(p);
   // 2. Neighbours' rows before our own: a full ring is waiting for us, and we never wait for it.
   work += exchange.take(
       rows_per_turn, [this] { return stores_have_room(); },
@@ -168,11 +187,21 @@ uint32_t Pipeline::Impl::turn(const Turn& in, ResultWriter& out) {
   return work + fired_units + show_open(std::max(left, results_per_turn / 8 + 1), out);
 }
 
+void Pipeline::Impl::punctuate(const Punctuation& p) {
+  OwnLane& l = own(p.lane);
+  l.lane.punctuate(p);
+  if (p.why != Punctuation::Why::kReload) return;
+  CHECK(tables != nullptr);
+  l.tables = tables->version_of(p.content);
+}
+
 void Pipeline::Impl::take_events(EventBatch& batch) {
   OwnLane& l = own(batch.lane);
   l.lane.stamp(batch, l.counts,
                l.progress.steps.empty() ? nullptr : matches(l.progress, batch, scratch));
   if (batch.count == 0) return;
+  if (l.program != nullptr && !l.program->steps.empty())
+    derive(*l.program, tables, l.tables, batch, scratch, *derive_scratch, l.counts);
   for (const uint32_t q : l.queries) {
     Query& query = queries[q];
     if (batch.outside > 0 && query.plan.late_rows) divert(query, batch);
@@ -329,6 +358,7 @@ std::vector<ArenaTerm> pipeline_memory(const PipelineOptions& options) {
     records += sizeof(LaneRecord) + spec.options.max_partitions * sizeof(GuardCounts);
   }
   std::vector<ArenaTerm> terms = {{"select scratch", sizeof(SelectScratch)}};
+  if (has_steps(options.programs)) terms.push_back({"column registers", sizeof(DeriveScratch)});
   if (trackers > 0) terms.push_back({kTrackers, trackers});
   if (records > 0) terms.push_back({kLaneRecords, records});
   if (options.workers > 1) {

@@ -13,6 +13,8 @@
 #include "event/event_batch.h"
 #include "memory/arena.h"
 #include "pipeline/exchange.h"
+#include "query/column_program.h"
+#include "query/lookup.h"
 #include "query/plan.h"
 #include "watermark/lane.h"
 #include "window/result_block.h"
@@ -31,14 +33,17 @@ struct LaneSpec {
   uint32_t worker = 0;  // who polls it
   LaneOptions options;
   Predicate progress{};  // WatermarkBy::kMarks: the events that mark; empty: none does
+  uint32_t program = 0;  // index into PipelineOptions::programs, if there are any
 };
 
 struct PipelineOptions {
   uint32_t worker = 0, workers = 1;
-  std::vector<LaneSpec> lanes;      // of the whole appliance
-  std::vector<Plan> plans;          // plans[i].id == i
-  uint32_t results_per_turn = 512;  // budget of the timeline
-  uint32_t rows_per_turn = 1024;    // neighbours' rows taken in one turn
+  std::vector<LaneSpec> lanes;           // of the whole appliance
+  std::vector<Plan> plans;               // plans[i].id == i
+  std::vector<ColumnProgram> programs;   // derived columns; none: no lane has any
+  const LookupTables* tables = nullptr;  // what they look into
+  uint32_t results_per_turn = 512;       // budget of the timeline
+  uint32_t rows_per_turn = 1024;         // neighbours' rows taken in one turn
 };
 
 // One query's account on one worker: select's side (rows of own lanes) and the store's side (keys

@@ -39,9 +39,14 @@ class Compiler {
     std::vector<Asked> asked(specs_.size());
     for (query_ = 0; query_ < specs_.size(); ++query_) asked[query_] = resolve(specs_[query_]);
     Compiled out;
+    uint32_t tables = 0;
     for (const QuerySource& source : sources_) {
       out.columns.push_back(assign_columns(source, asked));
       out.progress.push_back(make_progress(source, out.columns.back()));
+      out.programs.emplace_back();
+      if (source.derived == nullptr) continue;
+      out.programs.back() = compile_columns(*source.derived, out.columns.back(), tables);
+      tables += static_cast<uint32_t>(source.derived->lookups.size());
     }
     for (query_ = 0; query_ < specs_.size(); ++query_) {
       Plan plan;
@@ -207,6 +212,7 @@ class Compiler {
     if (ExpressionError error; !source.progress.empty())
       if (const auto progress = parse_where(source.progress, schema, error))
         mark_fields(*progress, used);
+    if (source.derived != nullptr) source.derived->mark_reads(used);
     uint32_t needed = 0;
     std::string sum;
     for (uint32_t f = 0; f < schema.fields.size(); ++f) {
@@ -286,9 +292,10 @@ class Compiler {
     shown.first_word = static_cast<uint8_t>(plan.key.size());
     shown.words = field.words;
     shown.decimals = field.decimals;
-    shown.prefix_ipv4 = item.prefix_ipv4;
-    shown.prefix_ipv6 = item.prefix_ipv6;
+    shown.prefix_ipv4 = std::min(item.prefix_ipv4, field.prefix_ipv4);
+    shown.prefix_ipv6 = std::min(item.prefix_ipv6, field.prefix_ipv6);
     shown.may_be_absent = field.may_be_absent;
+    shown.absent = field.absent;
     plan.key_fields.push_back(std::move(shown));
     const bool cut = item.prefix_ipv4 < 32 || item.prefix_ipv6 < 128;
     if (!cut) {
@@ -368,6 +375,9 @@ class Compiler {
     shown.words = field.words;
     shown.decimals = field.decimals;
     shown.may_be_absent = field.may_be_absent;
+    shown.absent = field.absent;
+    shown.prefix_ipv4 = field.prefix_ipv4;
+    shown.prefix_ipv6 = field.prefix_ipv6;
     plan.value_fields.push_back(std::move(shown));
     return at;
   }

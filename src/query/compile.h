@@ -12,6 +12,8 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "query/column_program.h"
+#include "query/derive.h"
 #include "query/panes.h"
 #include "query/plan.h"
 #include "query/schema.h"
@@ -28,10 +30,11 @@ struct QueryProblem {
 };
 
 struct Compiled {
-  std::vector<ColumnMap> columns;   // one a source
-  std::vector<Predicate> progress;  // one a source
-  std::vector<Plan> plans;          // one a spec, plans[i].id == i
-  std::vector<PaneSum> panes;       // one a spec; sessions: zeros
+  std::vector<ColumnMap> columns;       // one a source
+  std::vector<Predicate> progress;      // one a source
+  std::vector<ColumnProgram> programs;  // one a source: of its derived columns
+  std::vector<Plan> plans;              // one a spec, plans[i].id == i
+  std::vector<PaneSum> panes;           // one a spec; sessions: zeros
 };
 
 // Checks a source's `progress`. False: `problem` says what is wrong, at an offset of the text.

@@ -19,12 +19,15 @@ enum class PlacementChoice : uint8_t {
   kExchange,  // rows go to the owner of their key
 };
 
+struct DerivedColumns;  // query/derive.h
+
 // A source as queries see it.
 struct QuerySource {
   std::string name;
   const Schema* schema = nullptr;
-  std::string progress;   // which events mark progress, as `where`; empty: none
-  std::string partition;  // field that must have a column as well; empty: none
+  const DerivedColumns* derived = nullptr;  // null: none; else `schema` is its
+  std::string progress;                     // which events mark progress, as `where`; empty: none
+  std::string partition;                    // field that must have a column as well; empty: none
   std::vector<LaneId> lanes;
   // How far apart its events may be, for the number of panes open at once; INT64_MAX: unbounded.
   // A single lane has no drift, a single partition none behind it.

@@ -234,6 +234,7 @@ void Appliance::run(Duration every, const std::function<void(const ApplianceSamp
       break;
     }
     if (requests == 1) drain_step(rest);
+    if (requests == 0) reload_step();
     if (progress && between(shown, sampled_) >= every) {
       shown = sampled_;
       progress(sample());
@@ -241,6 +242,17 @@ void Appliance::run(Duration every, const std::function<void(const ApplianceSamp
   }
   finish();
   lifecycle_.move(LifecycleState::kStopped);
+}
+
+// Two versions of the tables exist, so a third waits until no lane uses the first any more.
+void Appliance::reload_step() {
+  if (!options_.reload || !reload_.load(std::memory_order_relaxed)) return;
+  for (const auto& self : workers_)
+    if (!self->done.load(std::memory_order_acquire) &&
+        self->worker->tables_version() != options_.tables->version())
+      return;
+  reload_.store(false, std::memory_order_relaxed);
+  options_.reload();
 }
 
 // One look at the drain: hold, rest, partial, end; each waits for the one before.

@@ -48,6 +48,10 @@ struct ApplianceOptions {
   std::vector<IdlePolicy> idle;  // [worker]
   Clock* clock = &system_clock();
   std::vector<PunctuationLog*> punctuation_logs;  // [worker], or empty
+  // Called on the control thread for a reload that was requested, when every worker has taken over
+  // the version before: may call LookupTables::replace. Null where there are no tables.
+  std::function<void()> reload;
+  const LookupTables* tables = nullptr;
 };
 
 // Who held G back, and for how long: found by the control thread's samples, so short holds are
@@ -91,6 +95,9 @@ class Appliance {
   // First call: drain. Second call: stop. Safe in a signal handler and on any thread.
   void request_drain() noexcept { requests_.fetch_add(1, std::memory_order_relaxed); }
 
+  // The lookup files are read again. Safe like request_drain; not while draining.
+  void request_reload() noexcept { reload_.store(true, std::memory_order_relaxed); }
+
   LifecycleState state() const { return lifecycle_.state(); }
   bool stopped_early() const { return stopped_early_; }  // by a second request
   ApplianceSample sample() const;
@@ -124,6 +131,7 @@ class Appliance {
   bool all_done() const;
   void set_phases(Worker::Phase phase);
   void drain_step(class RestDetector& rest);
+  void reload_step();
   ApplianceSample sample_workers() const;
   void account_holder(const ApplianceSample& seen, Duration passed);
   void account_drift(const ApplianceSample& seen);
@@ -141,6 +149,7 @@ class Appliance {
   std::atomic<uint32_t> built_{0};  // threads that have built, well or not
   std::atomic<Gate> gate_{Gate::kClosed};
   std::atomic<uint32_t> requests_{0};
+  std::atomic<bool> reload_{false};
   std::atomic<bool> stop_{false};  // leave at once
   std::atomic<bool> egress_done_{false};
   // Drain: the control thread names the place, the egress thread takes it over and says so.

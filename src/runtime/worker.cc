@@ -38,8 +38,10 @@ Worker::Worker(WorkerParts parts, Clock& clock, PunctuationLog* log)
     lane.gauges = std::make_unique<Gauges>();
   }
   parts_.feeds.clear();
-  punctuations_.reserve(lanes_.size() + 1);
+  punctuations_.reserve(2 * lanes_.size() + 1);
   for (const Duration every : parts_.show_every) show_at_.push_back({now_.ns + every.ns});
+  if (parts_.tables) tables_ = parts_.tables->version();
+  show(seen_tables_, tables_);
 }
 
 uint32_t Worker::turn() {
@@ -49,6 +51,7 @@ uint32_t Worker::turn() {
   received_ = 0;
   switch (phase) {
     case Phase::kRun:
+      reload();
       take_input(in);
       break;
     case Phase::kHold:
@@ -63,6 +66,7 @@ uint32_t Worker::turn() {
   in.punctuations = punctuations_;
   uint32_t work = parts_.pipeline->turn(in, writer_);
   work += received_ + static_cast<uint32_t>(punctuations_.size());
+  seen_tables_.store(tables_, std::memory_order_release);  // nothing reads an older one any more
 
   ++turns_;
   const MonotonicTime before = std::exchange(now_, clock_.now());
@@ -86,6 +90,17 @@ void Worker::show_due() {
     parts_.pipeline->show(QueryId{static_cast<uint16_t>(q)});
     show_at_[q] = {now_.ns + every.ns};
   }
+}
+
+// New lookup tables come into force between two bursts, in all lanes of this worker: where in each
+// lane's sequence is written there, since that decides which events they are asked for.
+void Worker::reload() {
+  if (!parts_.tables || open_ || parts_.tables->version() == tables_) return;
+  tables_ = parts_.tables->version();
+  for (const LaneState& lane : lanes_)
+    if (!lane.ended)
+      punctuate(lane, Punctuation::Why::kReload, EventTime::before_all(),
+                parts_.tables->hash(tables_));
 }
 
 // An open burst is parsed on, else a lane is asked for the next one. Never more than the
@@ -224,9 +239,10 @@ Worker::LaneState* Worker::next_waiting() {
   return lowest;
 }
 
-void Worker::punctuate(const LaneState& lane, Punctuation::Why why, EventTime watermark) {
+void Worker::punctuate(const LaneState& lane, Punctuation::Why why, EventTime watermark,
+                       uint64_t content) {
   CHECK(punctuations_.size() < punctuations_.capacity());
-  punctuations_.push_back({lane.feed.lane, Position{lane.position}, watermark, why});
+  punctuations_.push_back({lane.feed.lane, Position{lane.position}, watermark, why, content});
   if (log_) log_->record(punctuations_.back());
 }
 

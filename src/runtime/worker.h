@@ -55,6 +55,8 @@ struct WorkerParts {
   std::unique_ptr<Arena> arena;
   std::unique_ptr<Pipeline> pipeline;
   std::vector<Duration> show_every;  // by query: provisional results; 0 or none: never
+  // Lookup tables that may be reloaded; null: none. The pipeline has the same.
+  const LookupTables* tables = nullptr;
   std::vector<Feed> feeds;           // the lanes that LaneSpec gives to this worker, in that order
 };
 
@@ -114,6 +116,8 @@ class Worker {
   LaneSample sample_lane(uint32_t index) const;
   WorkerSample sample() const;
   RestReport rest_report() const;
+  // Version of the lookup tables that every lane of this worker uses, or has ended with.
+  uint32_t tables_version() const { return seen_tables_.load(std::memory_order_acquire); }
   const LatencyHistogram& turn_latency() const {
     return turn_latency_;
   }  // turns that did something
@@ -154,7 +158,9 @@ class Worker {
   void end_lanes();
   LaneState* next_lane();
   LaneState* next_waiting();
-  void punctuate(const LaneState& lane, Punctuation::Why why, EventTime watermark);
+  void reload();
+  void punctuate(const LaneState& lane, Punctuation::Why why, EventTime watermark,
+                 uint64_t content = 0);
   void publish_rest(uint32_t work);
   void show_due();
 
@@ -172,7 +178,8 @@ class Worker {
   bool lanes_ended_ = false;
   std::unique_ptr<Burst> burst_;
   std::unique_ptr<EventBatch> batch_;
-  std::vector<Punctuation> punctuations_;  // of this turn; room for one of each lane
+  std::vector<Punctuation> punctuations_;  // of this turn; room for two of each lane
+  uint32_t tables_ = 0;                    // version of the lookup tables in force
   MonotonicTime now_;                      // end of the last turn
   std::vector<MonotonicTime> show_at_;     // by query: when it is shown next
   uint32_t received_ = 0;                  // packets, in this turn
@@ -184,6 +191,7 @@ class Worker {
   alignas(64) std::atomic<uint64_t> seen_turns_{0};
   std::atomic<uint64_t> seen_idle_{0}, seen_crowded_{0};
   std::atomic<int64_t> seen_frontier_{INT64_MIN}, seen_fired_{INT64_MIN};
+  std::atomic<uint32_t> seen_tables_{0};
   std::atomic<uint64_t> rest_turns_{0}, rest_sent_{0}, rest_taken_{0};
   std::atomic<int64_t> rest_frontier_{INT64_MIN};
   std::atomic<bool> rest_resting_{false};

@@ -246,6 +246,8 @@ void Lane::punctuate(const Punctuation& punctuation) {
     case Punctuation::Why::kSilent:
       silent_ = true;
       return;
+    case Punctuation::Why::kReload:
+      return;
     case Punctuation::Why::kReturned:
     case Punctuation::Why::kEnded:
       silent_ = false;

@@ -50,7 +50,8 @@ namespace tidewire {
 
 // Input that is not a packet: decided by runtime, recorded at a position of the lane, replayed
 // there. kSilent: the lane leaves the minimum (replay ignores it). Every other one says "every
-// partition: watermark := max(own, this)"; kReturned carries the floor that was found on waking.
+// partition: watermark := max(own, this)", but kReload; kReturned carries the floor that was found
+// on waking.
 struct Punctuation {
   LaneId lane{};
   Position at{};
@@ -61,8 +62,10 @@ struct Punctuation {
     kCaughtUp,
     kStraggler,
     kEnded,
-    kOperator
+    kOperator,
+    kReload,  // lookup files: from here on those with the hash `content`; no watermark
   } why = Why::kEnded;
+  uint64_t content = 0;
 };
 
 enum class LatenessBy : uint8_t { kPartition, kLane };
