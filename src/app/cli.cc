@@ -264,6 +264,31 @@ The results are those of run: pace is not an input.
   return {};
 }
 
+constexpr std::string_view kColumnsHelp = R"help(
+A source can derive fields from others, which queries then name like the format's:
+
+  [source.capture.columns]
+  bits    = "wire_length * 8"
+  service = "case(dst_port < 1024, dst_port, src_port)"
+  site    = "lookup(src, 'config/sites.csv', 'elsewhere')"
+
+  + - * / ( )            exact. Decimals: + and - keep the larger count, * adds the two, / keeps
+                         those of the left side and rounds half to even
+  round(x, DECIMALS)     more decimals, or fewer, half to even
+  bucket(x, WIDTH)       the multiple of WIDTH at or below x
+  case(CONDITION, a, b)  a where the condition (as in `where`) holds, else b; nests
+  prefix(ADDRESS, 24)    cut to 24 bits, IPv6 to 64; prefix(ADDRESS, 24, 48): IPv6 to 48
+  forward(src, src_port, dst, dst_port)
+                         1 from the first end of `flow` to the second, 0 the other way
+  lookup(x, FILE, DEFAULT)
+                         lines KEY,NAME; KEY is a value, LOW..HIGH or ADDRESS/BITS, the narrowest
+                         wins; NAME up to 16 bytes, or a number where DEFAULT is one. SIGHUP reads
+                         the files again
+
+A formula of an absent field is absent, and so is a division by zero; case(x present, x, 0) is not.
+What passes 64 bits becomes the largest number of its sign, counted as "saturated".
+)help";
+
 std::string help_fields() {
   std::string text = R"help(what a query can name in `where`, `key` and `aggregates`
 
@@ -280,6 +305,7 @@ A VALUE is written as it is shown: 443, 0x1bb, 12.50, 10.0.0.1, 00:11:22:33:44:5
 and `absent`; as a key it is a value of its own, shown as - (null in JSON, nothing in CSV); an
 aggregate of it needs "FIELD present" in `where`.
 )help";
+  text += std::string(kColumnsHelp);
   for (const std::string_view name : format_names()) {
     text += "\nformat = \"" + std::string(name) + "\"\n";
     for (const Field& field : schema(name)->fields) {

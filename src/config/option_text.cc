@@ -110,7 +110,7 @@ constexpr std::string_view kColumnsExample = R"conf(
 # query uses costs nothing. The language: tidewire help fields; examples: config/derived.conf.
 #[source.capture.columns]
 #bits = "wire_length * 8"
-#service = "case(src_port < dst_port, src_port, dst_port)"
+#service = "case(dst_port < 1024, dst_port, src_port)"
 )conf";
 
 }  // namespace

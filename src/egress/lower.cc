@@ -11,7 +11,7 @@ namespace tidewire {
 namespace {
 
 constexpr uint64_t kAverageScale = 1'000'000;
-constexpr int128 kNumberMax = ~kAbsentNumber;
+constexpr int128 kNumberMax = ~kAbsentValue;
 
 int128 read128(const int64_t* word) {
   const uint128 high = static_cast<uint128>(static_cast<uint64_t>(word[1]));
@@ -87,7 +87,7 @@ void set_spread(Value& value, const Output& output, const int64_t* cell, bool sa
   Wide numerator;
   uint128 denominator = 0;
   if (!spread_of(output, cell, sample, numerator, denominator))
-    value.number = kAbsentNumber;
+    value.number = kAbsentValue;
   else if (root)
     set_root(value, numerator, denominator);
   else
@@ -97,7 +97,7 @@ void set_spread(Value& value, const Output& output, const int64_t* cell, bool sa
 void set_vwap(Value& value, const Output& output, const int64_t* cell) {
   const int128 volume = sum_at(output, output.sum_word, cell);
   if (volume == 0) {
-    value.number = kAbsentNumber;
+    value.number = kAbsentValue;
     return;
   }
   bool negative = false;
@@ -207,7 +207,7 @@ Value lower(const Output& output, const int64_t* cell) {
   Value value = lower_shape(output);
   const int64_t rows = cell[0];
   const auto number_if = [&](bool has_value, auto number) {
-    value.number = has_value ? int128{number()} : kAbsentNumber;
+    value.number = has_value ? int128{number()} : kAbsentValue;
   };
   switch (output.op) {
     case OutputOp::kCount:
@@ -258,14 +258,14 @@ Value lower(const Output& output, const int64_t* cell) {
       if (rows > 0)
         set_quantile(value, output, cell);
       else
-        value.number = kAbsentNumber;
+        value.number = kAbsentValue;
       break;
     case OutputOp::kDistinct:
       value.number = estimate_distinct(cell + output.word);
       break;
     case OutputOp::kDelta:
     case OutputOp::kRate:
-      value.number = kAbsentNumber;
+      value.number = kAbsentValue;
       break;
   }
   return value;

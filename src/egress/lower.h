@@ -32,7 +32,7 @@
 namespace tidewire {
 
 // Stands for a value that is not there; no number is shown as this one.
-inline constexpr int128 kAbsentNumber = static_cast<int128>(static_cast<uint128>(1) << 127);
+inline constexpr int128 kAbsentValue = static_cast<int128>(static_cast<uint128>(1) << 127);
 
 struct Value {
   int128 number = 0;
@@ -40,7 +40,7 @@ struct Value {
   FieldType type = FieldType::kInteger;
   uint8_t decimals = 0;
   bool saturated = false;
-  bool is_absent() const { return number == kAbsentNumber; }
+  bool is_absent() const { return number == kAbsentValue; }
 };
 
 Value lower(const Output& output, const int64_t* cell);

@@ -46,7 +46,7 @@ Ranking::Ranking(const std::vector<const Plan*>& plans) {
 bool Ranking::better(uint32_t a, uint32_t b) const {
   const Row &x = rows_[a], &y = rows_[b];
   if (x.by != y.by) {
-    if (x.by == kAbsentNumber || y.by == kAbsentNumber) return y.by == kAbsentNumber;
+    if (x.by == kAbsentValue || y.by == kAbsentValue) return y.by == kAbsentValue;
     return x.result.plan->shaping.top_least ? x.by < y.by : x.by > y.by;
   }
   if (x.result.hash != y.result.hash) return x.result.hash < y.result.hash;

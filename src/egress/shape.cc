@@ -63,7 +63,7 @@ int128 empty_number(OutputOp op) {
     case OutputOp::kRate:
       break;
   }
-  return kAbsentNumber;
+  return kAbsentValue;
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ int128 rate_of(int128 delta, int64_t ns) {
   constexpr uint32_t kDecimals = 9 + kAverageDecimals;
   constexpr int128 kScale = 1'000'000'000'000'000;
   constexpr int128 kMost = static_cast<int128>(~static_cast<uint128>(0) >> 1) / kScale - 1;
-  if (ns <= 0 || delta / ns > kMost || delta / ns < -kMost) return kAbsentNumber;
+  if (ns <= 0 || delta / ns > kMost || delta / ns < -kMost) return kAbsentValue;
   return divide_half_even(delta, ns, kDecimals);
 }
 
@@ -271,7 +271,7 @@ void Shaper::compare(Query& query, Result& row, KeyTable::Entry& entry, uint32_t
     if (!is_comparison(output.op)) continue;
     const int128 was = before[query.kept_for[i]], is = values[output.of].number;
     int128 delta = 0;
-    if (was == kAbsentNumber || is == kAbsentNumber || __builtin_sub_overflow(is, was, &delta))
+    if (was == kAbsentValue || is == kAbsentValue || __builtin_sub_overflow(is, was, &delta))
       continue;
     values[i].number = output.op == OutputOp::kDelta ? delta : rate_of(delta, row.end.ns - end);
   }

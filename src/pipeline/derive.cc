@@ -237,6 +237,13 @@ void carry_marks(const ColumnStep& step, uint32_t count, const uint8_t* mask,
   }
 }
 
+uint64_t marked(const ColumnStep& step, uint32_t count, const DeriveScratch& scratch) {
+  uint64_t rows = 0;
+  for (uint32_t i = 0; i < count; ++i)
+    rows += scratch.passed[step.a][i] & uint64_t{scratch.word[step.a][i] != kAbsentNumber};
+  return rows;
+}
+
 }  // namespace
 
 void derive(const ColumnProgram& program, const LookupTables* tables, uint32_t version,
@@ -299,10 +306,7 @@ void derive(const ColumnProgram& program, const LookupTables* tables, uint32_t v
         for (uint32_t w = 0; w < step.words; ++w)
           std::copy_n(scratch.word[step.a + w].begin(), count,
                       batch.column[step.column + w].begin());
-        if (step.counted)
-          counts.note(Note::kSaturated, static_cast<uint64_t>(std::count(
-                                            scratch.passed[step.a].begin(),
-                                            scratch.passed[step.a].begin() + count, uint8_t{1})));
+        if (step.counted) counts.note(Note::kSaturated, marked(step, count, scratch));
         break;
     }
   }

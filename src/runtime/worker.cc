@@ -40,8 +40,6 @@ Worker::Worker(WorkerParts parts, Clock& clock, PunctuationLog* log)
   parts_.feeds.clear();
   punctuations_.reserve(2 * lanes_.size() + 1);
   for (const Duration every : parts_.show_every) show_at_.push_back({now_.ns + every.ns});
-  if (parts_.tables) tables_ = parts_.tables->version();
-  show(seen_tables_, tables_);
 }
 
 uint32_t Worker::turn() {
@@ -92,7 +90,7 @@ void Worker::show_due() {
   }
 }
 
-// New lookup tables come into force between two bursts, in all lanes of this worker: where in each
+// Lookup tables come into force between two bursts, in all lanes of this worker: where in each
 // lane's sequence is written there, since that decides which events they are asked for.
 void Worker::reload() {
   if (!parts_.tables || open_ || parts_.tables->version() == tables_) return;

@@ -57,7 +57,7 @@ struct WorkerParts {
   std::vector<Duration> show_every;  // by query: provisional results; 0 or none: never
   // Lookup tables that may be reloaded; null: none. The pipeline has the same.
   const LookupTables* tables = nullptr;
-  std::vector<Feed> feeds;           // the lanes that LaneSpec gives to this worker, in that order
+  std::vector<Feed> feeds;  // the lanes that LaneSpec gives to this worker, in that order
 };
 
 // Told of every punctuation before it takes effect: its lane, the position it stands at, and what
@@ -179,11 +179,13 @@ class Worker {
   std::unique_ptr<Burst> burst_;
   std::unique_ptr<EventBatch> batch_;
   std::vector<Punctuation> punctuations_;  // of this turn; room for two of each lane
-  uint32_t tables_ = 0;                    // version of the lookup tables in force
-  MonotonicTime now_;                      // end of the last turn
-  std::vector<MonotonicTime> show_at_;     // by query: when it is shown next
-  uint32_t received_ = 0;                  // packets, in this turn
-  bool worked_ = false;                    // the last turn did something
+  // Version of the lookup tables in force; none before the first turn, so that a record says by
+  // which each lane began.
+  uint32_t tables_ = UINT32_MAX;
+  MonotonicTime now_;                   // end of the last turn
+  std::vector<MonotonicTime> show_at_;  // by query: when it is shown next
+  uint32_t received_ = 0;               // packets, in this turn
+  bool worked_ = false;                 // the last turn did something
 
   uint64_t turns_ = 0, idle_turns_ = 0, crowded_turns_ = 0, held_turns_ = 0;
   LatencyHistogram turn_latency_;
@@ -191,7 +193,7 @@ class Worker {
   alignas(64) std::atomic<uint64_t> seen_turns_{0};
   std::atomic<uint64_t> seen_idle_{0}, seen_crowded_{0};
   std::atomic<int64_t> seen_frontier_{INT64_MIN}, seen_fired_{INT64_MIN};
-  std::atomic<uint32_t> seen_tables_{0};
+  std::atomic<uint32_t> seen_tables_{UINT32_MAX};
   std::atomic<uint64_t> rest_turns_{0}, rest_sent_{0}, rest_taken_{0};
   std::atomic<int64_t> rest_frontier_{INT64_MIN};
   std::atomic<bool> rest_resting_{false};

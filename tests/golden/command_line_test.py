@@ -398,6 +398,82 @@ class Errors(Folder):
         self.assertIn("1 bad frames or cut records", run.stderr)
 
 
+class Derived(Folder):
+    ROOT = os.path.dirname(os.path.dirname(os.path.abspath(CAPTURE)))
+
+    def test_the_example_agrees_with_an_independent_reader(self):
+        run = tidewire("run", "config/derived.conf", "--output", "json", cwd=self.ROOT)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stderr, r"lookup config/sites\.csv: 4 entries, [0-9a-f]{16}")
+        rows = [json.loads(line) for line in run.stdout.splitlines()]
+        sizes = collections.Counter()
+        for row in rows:
+            if row["query"] == "sizes":
+                sizes[row["key"]["size"]] += row["values"]["packets"]
+        self.assertEqual(sizes, collections.Counter(wire // 256 * 256 for _, _, wire in pcap_records(CAPTURE)))
+        names = {row["key"]["site"] for row in rows if row["query"] == "sites"}
+        self.assertTrue(names >= {"inside", "office, first", "lab"}, names)
+        explained = tidewire("explain", "config/derived.conf", cwd=self.ROOT).stdout
+        self.assertIn("derived: bits = wire_length * 8", explained)
+        self.assertRegex(explained, r"KiB  host .* lookup config/sites\.csv, two versions")
+
+    def test_a_lookup_file_is_read_again_on_a_hang_up(self):
+        live, names = self.path("live.pcap"), self.path("names.csv")
+        with open(CAPTURE, "rb") as file:
+            data = file.read()
+        ends = [24]
+        for _, captured, _ in pcap_records(CAPTURE):
+            ends.append(ends[-1] + 16 + captured)
+        half = len(ends) // 2
+        with open(live, "wb") as file:
+            file.write(data[:ends[half]])
+
+        def write(text):
+            with open(names, "w") as file:
+                file.write(text)
+        write("0..65535,before\n")
+        query = """key = ["name"]
+window = { type = "tumbling", size = "1 s" }
+aggregates = ["count as packets"]"""
+        source = f'''type = "file"
+path = "{live}"
+follow = true
+columns = {{ name = "lookup(wire_length, '{names}', 'other')" }}'''
+        config = self.config(f'type = "file"\npath = "{self.path("out.json")}"\nformat = "json"', source, query)
+        with open(self.path("errors"), "w") as errors:
+            running = subprocess.Popen([BINARY, "run", config], stderr=errors)
+
+            def said(pattern, where="errors"):
+                for _ in range(1200):
+                    if os.path.exists(self.path(where)) and re.search(pattern, open(self.path(where)).read()):
+                        return
+                    time.sleep(0.05)
+                running.kill()
+                self.fail(f"never said: {pattern}: " + open(self.path("errors")).read())
+            said(r"lookup .*names\.csv: 1 entries")
+            said('"name":"before"', "out.json")  # the half is one burst
+            write("0..65535,before\n7,x,y\n")
+            running.send_signal(signal.SIGHUP)
+            said(r"reload: .*names\.csv:2: one comma too many.*; the tables stay as they are")
+            write("0..65535,before\n")
+            running.send_signal(signal.SIGHUP)
+            said(r"reload: the lookup files have not changed")
+            write("0..65535,after\n")
+            running.send_signal(signal.SIGHUP)
+            said(r"reload: .*names\.csv: 1 entries")
+            time.sleep(0.2)  # the worker takes it over in its next turn
+            with open(live, "ab") as file:
+                file.write(data[ends[half]:])
+            said('"name":"after"', "out.json")
+            running.send_signal(signal.SIGINT)
+            self.assertEqual(running.wait(timeout=60), 0, open(self.path("errors")).read())
+        packets = collections.Counter()
+        for line in open(self.path("out.json")):
+            row = json.loads(line)
+            packets[row["key"]["name"]] += row["values"]["packets"]
+        self.assertEqual(packets, {"before": half, "after": len(ends) - 1 - half})
+
+
 class Looking(Folder):
     def test_peek_shows_the_first_events(self):
         run = tidewire("peek", CAPTURE, "--count", "3")

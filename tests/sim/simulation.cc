@@ -19,6 +19,8 @@ PipelineOptions pipeline_options(const Scenario& scenario, const SimulationOptio
   for (uint16_t l = 0; l < scenario.lanes.size(); ++l)
     p.lanes.push_back({LaneId{l}, worker_of_lane[l], scenario.lanes[l], scenario.progress});
   p.plans = scenario.plans;
+  if (options.program != nullptr) p.programs = {*options.program};
+  p.tables = options.tables;
   p.results_per_turn = options.results_per_turn;
   p.rows_per_turn = options.rows_per_turn;
   return p;

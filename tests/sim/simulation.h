@@ -20,9 +20,11 @@ namespace tidewire::sim {
 struct SimulationOptions {
   uint32_t workers = 1, burst = 32;
   uint32_t results_per_turn = 512, rows_per_turn = 1024;
-  bool silence = false;         // lanes fall silent
-  uint32_t result_blocks = 64;  // of each worker's ring; a power of two
-  bool egress = false;          // results leave through src/egress, for their digest
+  bool silence = false;                    // lanes fall silent
+  uint32_t result_blocks = 64;             // of each worker's ring; a power of two
+  bool egress = false;                     // results leave through src/egress, for their digest
+  const ColumnProgram* program = nullptr;  // derived columns of every lane
+  const LookupTables* tables = nullptr;
 };
 
 struct RecordedTurn {

@@ -54,6 +54,46 @@ TEST(Config, NoWindowIsLongerThanStoresTake) {
   }
 }
 
+TEST(Config, DerivedColumnsAreFieldsOfTheirSource) {
+  const std::string columns =
+      "[source.lan.columns]\nbits = \"wire_length * 8\"\nkbits = \"bits / 1000\"\n";
+  const auto query = [](const std::string& lines) {
+    return "[query.r]\nsource = \"lan\"\nwindow = { type = \"tumbling\", size = \"1 s\" }\n" +
+           lines;
+  };
+  EXPECT_EQ(problems(kSource + columns +
+                     query("aggregates = \"sum(kbits)\"\nkey = \"bits\"\n"
+                           "where = \"bits > 100\"\n")),
+            "");
+  EXPECT_EQ(problems(kSource + columns + query("aggregates = \"sum(kbit)\"\n")),
+            "10:19: aggregates: format 'packet' has no field 'kbit'; did you mean 'kbits'?\n");
+  EXPECT_EQ(problems(kSource + "partition = \"bits\"\n" + columns + kQuery),
+            "4:13: partition: 'bits' is derived; partitions are told apart before that\n");
+}
+
+// Each where it stands, and what names a spoilt column is not told again.
+TEST(Config, DerivedColumnsAreRefusedWithTheirPlace) {
+  const std::string sum =
+      "[query.r]\nsource = \"lan\"\nwindow = { type = \"tumbling\", size = \"1 s\" }\n"
+      "aggregates = \"sum(bits)\"\n";
+  EXPECT_EQ(problems(kSource + "[source.lan.columns]\nbits = \"wire_lenght * 8\"\n" + sum),
+            "5:9: bits: there is no field 'wire_lenght'; did you mean 'wire_length'?\n");
+  EXPECT_EQ(problems(kSource + "[source.lan.columns]\nbits = \"8 * src\"\nttl = \"1\"\n" + sum),
+            "5:13: bits: expected a number, found an address\n"
+            "6:1: 'ttl' is a field of format 'packet' already\n");
+  EXPECT_EQ(
+      problems(kSource + "[source.lan.columns]\nbits = 8\n" + sum),
+      "5:8: bits: must be a formula in quotes, such as \"wire_length * 8\", not an integer\n");
+  EXPECT_EQ(problems(kSource + "columns = \"bits\"\n" + sum),
+            "4:11: columns: must be a table, such as { bits = \"wire_length * 8\" }\n");
+  std::string many = kSource + "[source.lan.columns]\n";
+  for (int i = 0; i < 64; ++i) many += "c" + std::to_string(i) + " = \"1\"\n";
+  EXPECT_NE(problems(many + kQuery)
+                .find("columns: with the fields of the format a source has at "
+                      "most 64"),
+            std::string::npos);
+}
+
 TEST(Config, DefaultsAreTheStructs) {
   const Config config = load(kMinimal);
   EXPECT_EQ(config.system.system_name, "tidewire");

@@ -44,7 +44,7 @@ struct Row {
   }
 };
 
-// What leaves, in a form that compares. Values: absent as kAbsentNumber.
+// What leaves, in a form that compares. Values: absent as kAbsentValue.
 struct Line {
   uint16_t query = 0, flags = 0;
   int64_t place = 0, start = 0, end = 0;
@@ -61,7 +61,7 @@ void PrintTo(const Line& line, std::ostream* out) {
   for (const int64_t word : line.key) *out << ' ' << word;
   *out << " values";
   for (const int128 v : line.values)
-    *out << ' ' << (v == kAbsentNumber ? "absent" : std::to_string(static_cast<int64_t>(v)));
+    *out << ' ' << (v == kAbsentValue ? "absent" : std::to_string(static_cast<int64_t>(v)));
 }
 
 Line line_of(const Result& row) {
@@ -202,12 +202,12 @@ std::vector<Line> model(const std::vector<Plan>& plans, const std::vector<Row>& 
     const bool overflow = (head.flags & kFlagOverflowRow) != 0;
     for (size_t i = 0; i < 4; ++i) {
       int128 v = c.row.cell[i];
-      if (c.empty) v = i < 2 ? 0 : kAbsentNumber;
+      if (c.empty) v = i < 2 ? 0 : kAbsentValue;
       if (c.empty && plan.shaping.fill == EmptyFill::kCarry) v = shown.back().values[i];
       c.line.values.push_back(v);
     }
     if (plan.outputs.size() > 4) {
-      int128 delta = kAbsentNumber, rate = kAbsentNumber;
+      int128 delta = kAbsentValue, rate = kAbsentValue;
       const Shown* before = nullptr;
       if (overflow)
         before = nullptr;
@@ -231,7 +231,7 @@ std::vector<Line> model(const std::vector<Plan>& plans, const std::vector<Row>& 
     const std::vector<HavingStep>& having = plans[c.row.query].shaping.having;
     if (!having.empty()) {  // the test asks for: sum in a range, or not so
       const int128 sum = c.line.values[1];
-      bool in = sum != kAbsentNumber && sum >= having[0].low && sum <= having[0].high;
+      bool in = sum != kAbsentValue && sum >= having[0].low && sum <= having[0].high;
       if (having.size() > 1) in = !in;
       if (!in) continue;
     }
@@ -257,7 +257,7 @@ std::vector<Line> model(const std::vector<Plan>& plans, const std::vector<Row>& 
         kept.begin() + static_cast<ptrdiff_t>(i), kept.begin() + static_cast<ptrdiff_t>(end),
         [&](const Candidate& a, const Candidate& b) {
           const int128 x = a.line.values[shaping.top_output], y = b.line.values[shaping.top_output];
-          if (x == kAbsentNumber || y == kAbsentNumber) return y < x;
+          if (x == kAbsentValue || y == kAbsentValue) return y < x;
           return shaping.top_least ? x < y : x > y;
         });
     for (size_t n = i; n < std::min<size_t>(end, i + shaping.top); ++n)
@@ -381,7 +381,7 @@ TEST(Shape, ZeroFillsTheWindowsBehindTheLast) {
   f.plan.shaping.fill_windows = 2;
   const std::vector<Line> lines = f.run({f.at(100, 7), f.at(300, 8), f.at(700, 9)});
   EXPECT_EQ(ends_of(lines), (std::vector<int64_t>{100, 200, 300, 400, 500, 700, 800, 900}));
-  EXPECT_EQ(lines[1].values, (std::vector<int128>{0, 0, kAbsentNumber, kAbsentNumber}));
+  EXPECT_EQ(lines[1].values, (std::vector<int128>{0, 0, kAbsentValue, kAbsentValue}));
   EXPECT_EQ(lines[1].flags, kFlagEmpty);
   EXPECT_EQ(lines[1].start, 100);
   EXPECT_EQ(lines[1].place, 200);
@@ -469,13 +469,13 @@ TEST(Shape, DeltaAndRateAgainstTheWindowBefore) {
   const std::vector<Line> lines =
       f.run({f.at(100, 7), make_row(f.plan, 300, FireKind::kOnTime, 1, 10, 5), update, older});
   ASSERT_EQ(lines.size(), 4u);
-  EXPECT_EQ(lines[0].values[4], kAbsentNumber);
-  EXPECT_EQ(lines[0].values[5], kAbsentNumber);
+  EXPECT_EQ(lines[0].values[4], kAbsentValue);
+  EXPECT_EQ(lines[0].values[5], kAbsentValue);
   EXPECT_EQ(lines[1].values[4], 3);  // 10 - 7
   // 4 more rows in 200 ns: 20,000,000 a second, with six decimals.
   EXPECT_EQ(lines[1].values[5], int128{20'000'000'000'000});
   EXPECT_EQ(lines[2].values[4], 7);  // 14 - 7: still against the window of 100
-  EXPECT_EQ(lines[3].values[4], kAbsentNumber);
+  EXPECT_EQ(lines[3].values[4], kAbsentValue);
 }
 
 TEST(Shape, RateRoundsHalfToEvenAndKnowsItsLimits) {
@@ -483,19 +483,19 @@ TEST(Shape, RateRoundsHalfToEvenAndKnowsItsLimits) {
   EXPECT_EQ(rate_of(-2, 3 * kSecond), -666'667);  // 0.666666|6
   EXPECT_EQ(rate_of(1, 2'000'000 * kSecond), 0);  // 0.0000005
   EXPECT_EQ(rate_of(3, 2'000'000 * kSecond), 2);  // 0.0000015
-  EXPECT_EQ(rate_of(5, 0), kAbsentNumber);
-  EXPECT_EQ(rate_of(5, -1), kAbsentNumber);
-  EXPECT_EQ(rate_of(int128{1} << 120, 1), kAbsentNumber);  // 2^120 * 10^15 > 2^127
+  EXPECT_EQ(rate_of(5, 0), kAbsentValue);
+  EXPECT_EQ(rate_of(5, -1), kAbsentValue);
+  EXPECT_EQ(rate_of(int128{1} << 120, 1), kAbsentValue);  // 2^120 * 10^15 > 2^127
   EXPECT_EQ(rate_of(int128{1} << 76, 1), (int128{1} << 76) * 1'000'000'000'000'000);
 }
 
 TEST(Shape, HavingIsAPostfixProgram) {
   std::vector<Value> values(2);
   values[0].number = 5;
-  values[1].number = kAbsentNumber;
+  values[1].number = kAbsentValue;
   using Op = HavingStep::Op;
   const HavingStep in{Op::kRange, 0, 5, 5}, out{Op::kRange, 0, 6, 9},
-      absent{Op::kRange, 1, kAbsentNumber, 9};
+      absent{Op::kRange, 1, kAbsentValue, 9};
   const HavingStep both{Op::kAnd, 0, 0, 0}, either{Op::kOr, 0, 0, 0}, invert{Op::kNot, 0, 0, 0};
   const auto ask = [&](const std::vector<HavingStep>& steps) {
     return passes(steps, values.data());

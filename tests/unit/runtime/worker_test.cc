@@ -37,10 +37,11 @@ struct VectorLog final : PunctuationLog {
 class Bench {
  public:
   explicit Bench(std::vector<FeedPlan> plans, PunctuationLog* log = nullptr,
-                 std::vector<Duration> show_every = {}) {
+                 std::vector<Duration> show_every = {}, const LookupTables* tables = nullptr) {
     PipelineOptions options;
     WorkerParts parts;
     parts.show_every = std::move(show_every);
+    parts.tables = tables;
     for (uint16_t i = 0; i < plans.size(); ++i) {
       options.lanes.push_back({LaneId{i}, 0, {}});  // bound 0: the frontier is the highest time
       Feed feed;
@@ -286,6 +287,45 @@ TEST(Worker, AsksForProvisionalResultsByTheClock) {
   bench.clock.advance({5000});
   bench.turns(3);
   EXPECT_EQ(bench.state().shown, (std::vector<QueryId>{QueryId{2}, QueryId{1}, QueryId{2}}));
+}
+
+// Between two bursts, in every lane that goes on, and written down before the events behind it.
+TEST(Worker, LookupTablesComeIntoForceBetweenBursts) {
+  LookupSpec spec;
+  const auto content = [&](const char* text) {
+    return std::vector<LookupContent>{*parse_lookup(spec, text)};
+  };
+  const auto first = content("1,1\n"), second = content("1,2\n");
+  Arena arena({.fault_in = false});
+  LookupTables tables(std::span(&spec, 1), first, arena);
+  VectorLog log;
+  // Lane 0 has ended when the second version comes. Lane 1: a burst of 6 events in batches of 2.
+  Bench bench({{.packets = steady(0), .source = {}, .live = true},
+               {.packets = steady(12), .source = {.burst = 6}, .live = true, .batch = 2}},
+              &log, {}, &tables);
+  EXPECT_NE(bench.worker->tables_version(), 0u);
+  bench.turns(2);
+  ASSERT_EQ(log.seen.size(), 3u);
+  for (uint16_t lane = 0; lane < 2; ++lane) {
+    EXPECT_EQ(log.seen[lane].why, Why::kReload);
+    EXPECT_EQ(log.seen[lane].lane, LaneId{lane});
+    EXPECT_EQ(log.seen[lane].at, Position{0});
+    EXPECT_EQ(log.seen[lane].content, lookup_hash(first));
+  }
+  EXPECT_EQ(log.seen[2].why, Why::kEnded);
+  EXPECT_EQ(bench.worker->tables_version(), 0u);
+  ASSERT_TRUE(tables.replace(second).ok());
+  bench.turns(2);  // batches of the open burst
+  EXPECT_EQ(log.seen.size(), 3u);
+  EXPECT_EQ(bench.worker->tables_version(), 0u);
+  while (bench.worker->tables_version() == 0) bench.turns(1);
+  ASSERT_EQ(log.seen.size(), 4u);
+  EXPECT_EQ(log.seen[3].why, Why::kReload);
+  EXPECT_EQ(log.seen[3].lane, LaneId{1});
+  EXPECT_EQ(log.seen[3].at, Position{6});
+  EXPECT_EQ(log.seen[3].content, lookup_hash(second));
+  while (!bench.worker->finished()) bench.worker->turn();
+  EXPECT_EQ(bench.state().events().size(), 12u);
 }
 
 TEST(Worker, NobodyIsSilentUnlessConfigured) {
