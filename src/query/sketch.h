@@ -64,7 +64,7 @@ class HistogramBuckets {
 // ---- distinct
 inline constexpr uint32_t kRegisterBits = 10;
 inline constexpr uint32_t kRegisters = 1u << kRegisterBits;
-inline constexpr uint32_t kRegisterMax = 64 - kRegisterBits + 1;
+inline constexpr uint32_t kRankMax = 64 - kRegisterBits + 1;
 
 // Every bit of the words reaches every bit of the hash (the last steps are SplitMix64's). Seeded:
 // else a sender could choose values that count for nothing.

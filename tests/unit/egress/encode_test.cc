@@ -124,7 +124,8 @@ TEST(Json, TextIsEscaped) {
       encoded(JsonEncoder("e\n1", s.plans), {s.text_result()}),
       R"({"system":"e\u000a1","query":"by \"name\"","sequence":8,)"
       R"("start":"2024-02-29T12:00:00.000000000Z","end":"2024-02-29T12:00:01.000000000Z",)"
-      R"("kind":"on_time","index":0,"overflow":false,"key":{"stock":"A,\"B\u0001\u00e9","flags":"SA"},)"
+      R"("kind":"on_time","index":0,"overflow":false,)"
+      R"("key":{"stock":"A,\"B\u0001\u00e9","flags":"SA"},)"
       R"("values":{"bytes":1500}})"
       "\n");
 }

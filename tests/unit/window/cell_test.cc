@@ -283,7 +283,7 @@ TEST(Distinct, RegistersHoldTheLongestRunOfZeros) {
   EXPECT_EQ(rank_of(uint64_t{1} << 53), 1);  // the first bit behind the ten
   EXPECT_EQ(rank_of(uint64_t{1} << 52), 2);
   EXPECT_EQ(rank_of(1), 54);
-  EXPECT_EQ(rank_of(0), kRegisterMax);
+  EXPECT_EQ(rank_of(0), kRankMax);
   const Plan plan = plan_of({{CellOp::kDistinct, 0, 0, 1}});
   const WideCells cells(plan);
   Cell cell(cells);
