@@ -14,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-BINARY, CAPTURE = sys.argv[1], sys.argv[2]
+BINARY, CAPTURE = (os.path.abspath(path) for path in sys.argv[1:3])
 CLOSING = re.compile(r"^tidewire: (\d+) packets, (\d+) events, (\d+) windows, (\d+) late, .+/s, digest ([0-9a-f]{16})")
 
 
@@ -499,7 +499,7 @@ class Looking(Folder):
 
 class Examples(Folder):
     """Those of the folder of the bundled capture, run where a copy of that folder stands."""
-    NAMES = ("early_results", "sessions", "count_windows")
+    NAMES = ("early_results", "sessions", "count_windows", "late_data", "calendar", "ranking")
 
     def setUp(self):
         super().setUp()
