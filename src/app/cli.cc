@@ -264,6 +264,26 @@ The results are those of run: pace is not an input.
   return {};
 }
 
+constexpr std::string_view kAggregatesHelp = R"help(
+  aggregates = ["count", "p99(wire_length)", "vwap(price, shares) as mean"]
+
+  count                  the rows
+  sum min max avg first last
+                         of a FIELD, as the others here; first and last by event time
+  variance stddev        of all rows; variance_samp, stddev_samp: divided by rows - 1
+  median p95 p99 p999 quantile(FIELD, 0.25)
+                         within 1.6 %; below 64 (counted in the field's last decimal) exact
+  distinct               how many different values; standard error 3.25 %
+  top(FIELD, 3) bottom(FIELD, 3)
+                         the greatest or least values, up to 8, a result each: top(FIELD,3).1, ...
+  ohlc                   four results: open(FIELD), high, low, close
+  vwap(PRICE, VOLUME)    sum(PRICE * VOLUME) / sum(VOLUME)
+  any all                1 where any, where every value is other than 0; else 0
+
+All but quantiles and distinct are exact; an average, deviation or vwap is rounded once, six
+decimals behind the field's. With " as NAME" the names of several results are NAME_open, NAME_1, ...
+)help";
+
 constexpr std::string_view kColumnsHelp = R"help(
 A source can derive fields from others, which queries then name like the format's:
 
@@ -305,7 +325,7 @@ A VALUE is written as it is shown: 443, 0x1bb, 12.50, 10.0.0.1, 00:11:22:33:44:5
 and `absent`; as a key it is a value of its own, shown as - (null in JSON, nothing in CSV); an
 aggregate of it needs "FIELD present" in `where`.
 )help";
-  text += std::string(kColumnsHelp);
+  text += std::string(kAggregatesHelp) + std::string(kColumnsHelp);
   for (const std::string_view name : format_names()) {
     text += "\nformat = \"" + std::string(name) + "\"\n";
     for (const Field& field : schema(name)->fields) {

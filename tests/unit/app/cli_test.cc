@@ -50,7 +50,8 @@ TEST(CommandLine, HelpOfACommandIsItsOwn) {
   EXPECT_TRUE(parse({"help", "replay"}).line.help);
   EXPECT_NE(help_text(Command::kReplay).find("--speed"), std::string_view::npos);
   EXPECT_TRUE(parse({"help", "fields"}).line.fields);
-  for (const char* word : {"tcp_flags ?", "wire_length", "stock_locate", "10.0.0.0/8"})
+  for (const char* word :
+       {"tcp_flags ?", "wire_length", "stock_locate", "10.0.0.0/8", "stddev_samp"})
     EXPECT_NE(help_fields().find(word), std::string::npos) << word;
 }
 

@@ -120,14 +120,13 @@ TEST(Json, OneObjectALine) {
 // 'A' ',' '"' 'B' 0x01 0xE9 as text.
 TEST(Json, TextIsEscaped) {
   Sample s;
-  EXPECT_EQ(
-      encoded(JsonEncoder("e\n1", s.plans), {s.text_result()}),
-      R"({"system":"e\u000a1","query":"by \"name\"","sequence":8,)"
-      R"("start":"2024-02-29T12:00:00.000000000Z","end":"2024-02-29T12:00:01.000000000Z",)"
-      R"("kind":"on_time","index":0,"overflow":false,)"
-      R"("key":{"stock":"A,\"B\u0001\u00e9","flags":"SA"},)"
-      R"("values":{"bytes":1500}})"
-      "\n");
+  EXPECT_EQ(encoded(JsonEncoder("e\n1", s.plans), {s.text_result()}),
+            R"({"system":"e\u000a1","query":"by \"name\"","sequence":8,)"
+            R"("start":"2024-02-29T12:00:00.000000000Z","end":"2024-02-29T12:00:01.000000000Z",)"
+            R"("kind":"on_time","index":0,"overflow":false,)"
+            R"("key":{"stock":"A,\"B\u0001\u00e9","flags":"SA"},)"
+            R"("values":{"bytes":1500}})"
+            "\n");
 }
 
 TEST(Csv, HeaderOnceAQuery) {
@@ -194,6 +193,44 @@ TEST(Table, ColourOnlyWhenAsked) {
   EXPECT_NE(text.find("\x1b[33m  12:00:00"), std::string::npos);
   EXPECT_EQ(encoded(TableEncoder(s.plans, false), {s.result(kFlagOverflow)}).find('\x1b'),
             std::string::npos);
+}
+
+// Only of a query with a value that may: others have no word of it.
+TEST(Saturated, IsToldInEveryEncoding) {
+  Sample s;
+  s.traffic.outputs[1] = make_output("vwap", OutputOp::kVwap, 1);
+  std::vector<Value> values{{.number = 4}, {.number = 10, .saturated = true}, {.number = 5}};
+  const auto row = [&](uint16_t flags) {
+    Result result = s.text_result();
+    result.plan = &s.traffic;
+    result.query = 0;
+    result.key = s.key.data();
+    result.flags = flags;
+    result.values = values.data();
+    return result;
+  };
+  const auto has = [](const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+  };
+  const auto json = [&](const Result& r) { return encoded(JsonEncoder("edge1", s.plans), {r}); };
+  EXPECT_TRUE(has(json(row(kFlagSaturated)), ",\"overflow\":false,\"saturated\":true,"));
+  EXPECT_TRUE(has(json(row(0)), ",\"overflow\":false,\"saturated\":false,"));
+  EXPECT_FALSE(has(json(s.text_result()), "saturated"));
+  const std::string csv = encoded(CsvEncoder(s.plans), {row(kFlagSaturated), row(0)});
+  EXPECT_TRUE(has(csv, ",index,overflow,saturated,src/24,"));
+  EXPECT_TRUE(has(csv, ",on_time,0,false,true,10.1.2.0/24,"));
+  EXPECT_TRUE(has(csv, ",on_time,0,false,false,10.1.2.0/24,"));
+  EXPECT_FALSE(has(encoded(CsvEncoder(s.plans), {s.text_result()}), "saturated"));
+  EXPECT_TRUE(has(encoded(TableEncoder(s.plans, false), {row(kFlagSaturated)}), "  saturated\n"));
+  EXPECT_FALSE(has(encoded(TableEncoder(s.plans, false), {row(0)}), "saturated"));
+  // The last record: head 16, sequence, place, start and end 32, then the flags.
+  const auto flags = [&](const Result& r) {
+    const std::string bytes = encoded(BinaryEncoder("edge1", s.plans), {r});
+    const size_t record = 16 + 40 + 4 * 8 + 3 * 16;
+    return static_cast<int>(bytes.at(bytes.size() - record + 48));
+  };
+  EXPECT_EQ(flags(row(kFlagSaturated)), 16);
+  EXPECT_EQ(flags(row(0)), 0);
 }
 
 // ---- binary
