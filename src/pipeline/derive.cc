@@ -148,13 +148,13 @@ void forward(const ColumnStep& step, uint32_t count, DeriveScratch& scratch) {
   const Words &b_high = word(3), &b_low = word(4), &b_port = word(5);
   Words& to = scratch.word[step.to];
   for (uint32_t i = 0; i < count; ++i) {
-    const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
+    const auto ah = static_cast<uint64_t>(a_high[i]), al = static_cast<uint64_t>(a_low[i]);
+    const auto bh = static_cast<uint64_t>(b_high[i]), bl = static_cast<uint64_t>(b_low[i]);
     const int64_t from = a_port[i] == kAbsentNumber ? 0 : a_port[i];
     const int64_t target = b_port[i] == kAbsentNumber ? 0 : b_port[i];
-    const bool none = ((a_high[i] & a_low[i]) == kAbsent) | ((b_high[i] & b_low[i]) == kAbsent);
-    const bool high = a_high[i] == b_high[i], low = a_low[i] == b_low[i];
-    const bool first = (u(a_high[i]) < u(b_high[i])) | (high & (u(a_low[i]) < u(b_low[i]))) |
-                       (high & low & (from <= target));
+    const bool none = ((ah & al) == UINT64_MAX) | ((bh & bl) == UINT64_MAX);
+    const bool low = (al < bl) | ((al == bl) & (from <= target));
+    const bool first = (ah < bh) | ((ah == bh) & low);
     to[i] = none ? kAbsentNumber : static_cast<int64_t>(first);
   }
 }
@@ -192,8 +192,11 @@ void look_up(const ColumnStep& step, const LookupTable& table, uint32_t count,
   else
     search<2>(table, high, low, count, scratch.at);
   const int64_t none = step.number_key ? kAbsentNumber : kAbsent;
-  for (uint32_t i = 0; i < count; ++i)
-    scratch.at[i] = (high[i] == none) & (low[i] == none) ? table.count : scratch.at[i];
+  for (uint32_t i = 0; i < count; ++i) {
+    const int64_t first = high[i], last = low[i];
+    const bool nothing = (first == none) & (last == none);
+    scratch.at[i] = nothing ? table.count : scratch.at[i];
+  }
   for (uint32_t w = 0; w < step.words; ++w) {
     Words& to = scratch.word[step.to + w];
     const int64_t* value = table.value[w].data();
