@@ -60,7 +60,7 @@ struct Pipeline::Impl {
   };
 
   Impl(const PipelineOptions& options, ExchangeFabric& fabric, Arena& arena);
-  void add_lane(const LaneSpec& spec, const std::vector<Plan>& plans, Arena& arena);
+  OwnLane make_lane(const LaneSpec& spec, const std::vector<Plan>& plans, Arena& arena) const;
   OwnLane& own(LaneId id);
   uint32_t turn(const Turn& in, ResultWriter& out);
   void punctuate(const Punctuation& p);
@@ -103,7 +103,12 @@ Pipeline::Impl::Impl(const PipelineOptions& options, ExchangeFabric& fabric, Are
   CHECK(results_per_turn > 0 && rows_per_turn > 0);
   if (has_steps(programs)) derive_scratch = &arena.take<DeriveScratch>(1, "column registers")[0];
   for (const LaneSpec& spec : options.lanes)
-    if (spec.worker == options.worker) add_lane(spec, options.plans, arena);
+    if (spec.worker == options.worker) {
+      lane_at.resize(std::max<size_t>(lane_at.size(), index_of(spec.id) + size_t{1}), kNotOwn);
+      CHECK(lane_at[index_of(spec.id)] == kNotOwn);
+      lane_at[index_of(spec.id)] = static_cast<uint32_t>(lanes.size());
+      lanes.push_back(make_lane(spec, options.plans, arena));
+    }
   for (const Plan& plan : options.plans) {
     CHECK(index_of(plan.id) == queries.size());
     CHECK(plan.key_words <= 2 || plan.key_words == kMaxKeyWords);
@@ -129,10 +134,9 @@ Pipeline::Impl::Impl(const PipelineOptions& options, ExchangeFabric& fabric, Are
   advance();
 }
 
-void Pipeline::Impl::add_lane(const LaneSpec& spec, const std::vector<Plan>& plans, Arena& arena) {
-  lane_at.resize(std::max<size_t>(lane_at.size(), index_of(spec.id) + size_t{1}), kNotOwn);
-  CHECK(lane_at[index_of(spec.id)] == kNotOwn);
-  lane_at[index_of(spec.id)] = static_cast<uint32_t>(lanes.size());
+Pipeline::Impl::OwnLane Pipeline::Impl::make_lane(const LaneSpec& spec,
+                                                  const std::vector<Plan>& plans,
+                                                  Arena& arena) const {
   LaneOptions lane = spec.options;
   // Where nobody is shown what is diverted, it is dropped, and counted so.
   const bool shown = std::any_of(plans.begin(), plans.end(), [&](const Plan& plan) {
@@ -145,11 +149,12 @@ void Pipeline::Impl::add_lane(const LaneSpec& spec, const std::vector<Plan>& pla
   LaneRecord& record = arena.take<LaneRecord>(1, kLaneRecords)[0];
   record.offences = arena.take<GuardCounts>(lane.max_partitions, kLaneRecords);
   const auto trackers = arena.take<PartitionTracker>(lane.max_partitions, kTrackers);
-  lanes.push_back({spec.id, Lane(lane, trackers, &record), spec.progress, &record, {}, {}});
-  if (programs.empty()) return;
+  OwnLane made{spec.id, Lane(lane, trackers, &record), spec.progress, &record, {}, {}};
+  if (programs.empty()) return made;
   CHECK(spec.program < programs.size());
-  lanes.back().program = &programs[spec.program];
-  if (tables != nullptr) lanes.back().tables = tables->version();
+  made.program = &programs[spec.program];
+  if (tables != nullptr) made.tables = tables->version();
+  return made;
 }
 
 Pipeline::Impl::OwnLane& Pipeline::Impl::own(LaneId id) {

@@ -6,29 +6,17 @@
 #include "base/strings.h"
 #include "query/field_text.h"
 #include "query/nearest.h"
+#include "query/scanner.h"
 
 namespace tidewire {
 namespace {
 
 using Kind = Condition::Kind;
 
-struct Token {
-  enum class Kind : uint8_t { kWord, kQuoted, kSign, kEnd } kind = Kind::kEnd;
-  std::string_view text;  // quoted: without the quotes
-  uint32_t at = 0;
-};
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-// Names, numbers, addresses and times are one token: what they mean depends on the field.
-bool is_word(char c) {
-  return is_letter(c) || is_digit(c) || c == '.' || c == ':' || c == '-' || c == '+';
-}
-
-class Parser {
+class Parser : Scanner {
  public:
   Parser(std::string_view text, const Schema& schema, ExpressionError& error)
-      : text_(text), schema_(schema), error_(error) {
+      : Scanner(text, error), schema_(schema) {
     advance();
   }
 
@@ -41,52 +29,26 @@ class Parser {
   }
 
  private:
-  void fail(uint32_t at, std::string text) {
-    if (failed_) return;  // the first cause; what follows is its echo
-    failed_ = true;
-    error_ = {at, std::move(text)};
-    token_ = {Token::Kind::kEnd, {}, static_cast<uint32_t>(text_.size())};
+  // Names, numbers, addresses and times are one token: what they mean depends on the field.
+  static bool is_word(char c) {
+    return is_letter(c) || is_digit(c) || c == '.' || c == ':' || c == '-' || c == '+';
   }
 
   void advance() {
-    if (failed_) return;
-    while (at_ < text_.size() &&
-           (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
-      ++at_;
-    const auto start = static_cast<uint32_t>(at_);
-    if (at_ == text_.size()) {
-      token_ = {Token::Kind::kEnd, {}, start};
-      return;
-    }
-    const char c = text_[at_];
-    if (c == '"' || c == '\'') {
-      const size_t close = text_.find(c, at_ + 1);
-      if (close == std::string_view::npos) return fail(start, "the quote is not closed");
-      token_ = {Token::Kind::kQuoted, text_.substr(at_ + 1, close - at_ - 1), start};
-      at_ = close + 1;
-      return;
-    }
-    if (is_word(c) && !text_.substr(at_).starts_with("..")) {
-      while (at_ < text_.size() && is_word(text_[at_]) && !text_.substr(at_).starts_with(".."))
-        ++at_;
-      token_ = {Token::Kind::kWord, text_.substr(start, at_ - start), start};
-      return;
-    }
+    if (next_is_common()) return;
+    size_t word = 0;
+    while (word < rest().size() && is_word(rest()[word]) && !rest().substr(word).starts_with(".."))
+      ++word;
+    if (word > 0) return give(Token::Kind::kWord, word);
     for (const std::string_view sign :
          {"==", "!=", "<=", ">=", "..", "<", ">", "{", "}", "(", ")", ",", "/"})
-      if (text_.substr(at_).starts_with(sign)) {
-        token_ = {Token::Kind::kSign, text_.substr(at_, sign.size()), start};
-        at_ += sign.size();
-        return;
-      }
+      if (rest().starts_with(sign)) return give(Token::Kind::kSign, sign.size());
     for (const auto& [written, meant] :
          {std::pair{"&&", "and"}, {"||", "or"}, {"=", "=="}, {"!", "not"}})
-      if (text_.substr(at_).starts_with(written))
-        return fail(start, "write '" + std::string(meant) + "' instead of '" + written + "'");
-    const auto byte = static_cast<unsigned char>(c);
-    fail(start, byte > 0x20 && byte < 0x7F
-                    ? "'" + std::string(1, c) + "' has no meaning here"
-                    : std::string("only printable ASCII is allowed outside of quotes"));
+      if (rest().starts_with(written))
+        return fail(static_cast<uint32_t>(at_),
+                    "write '" + std::string(meant) + "' instead of '" + written + "'");
+    refuse("here");
   }
 
   bool is(std::string_view word) const {
@@ -97,9 +59,6 @@ class Parser {
     if (!is(word)) return false;
     advance();
     return true;
-  }
-  std::string found() const {
-    return token_.kind == Token::Kind::kEnd ? "the end" : "'" + std::string(token_.text) + "'";
   }
   void expect(std::string_view word) {
     if (!take(word)) fail(token_.at, "expected '" + std::string(word) + "', found " + found());
@@ -294,14 +253,9 @@ class Parser {
     return {Kind::kPrefix, field_, {address[0], address[1], mask.high, mask.low}, {}};
   }
 
-  std::string_view text_;
   const Schema& schema_;
-  ExpressionError& error_;
-  size_t at_ = 0;
-  Token token_;
   uint32_t field_ = 0;
   uint32_t depth_ = 0;
-  bool failed_ = false;
 };
 
 // ---- to postfix

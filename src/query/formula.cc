@@ -9,6 +9,7 @@
 #include "query/field_text.h"
 #include "query/formula_shape.h"
 #include "query/nearest.h"
+#include "query/scanner.h"
 
 namespace tidewire {
 namespace {
@@ -19,21 +20,11 @@ constexpr uint32_t kDefaultPrefixIpv6 = 64;
 constexpr std::array<std::string_view, 6> kFunctions = {"round",  "bucket",  "case",
                                                         "prefix", "forward", "lookup"};
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-struct Token {
-  enum class Kind : uint8_t { kName, kNumber, kQuoted, kSign, kEnd } kind = Kind::kEnd;
-  std::string_view text;
-  uint32_t at = 0;
-};
-
-class Parser {
+class Parser : Scanner {
  public:
   Parser(std::string_view text, const Schema& schema, std::span<const std::string> below,
          std::vector<LookupSpec>& lookups, ExpressionError& error)
-      : text_(text), schema_(schema), below_(below), lookups_(lookups), error_(error) {
+      : Scanner(text, error), schema_(schema), below_(below), lookups_(lookups) {
     advance();
   }
 
@@ -50,50 +41,25 @@ class Parser {
   }
 
  private:
-  void fail(uint32_t at, std::string text) {
-    if (failed_) return;  // the first cause; what follows is its echo
-    failed_ = true;
-    error_ = {at, std::move(text)};
-    token_ = {Token::Kind::kEnd, {}, static_cast<uint32_t>(text_.size())};
-  }
-
   void fail_if(uint32_t at, std::string problem) {
     if (!problem.empty()) fail(at, std::move(problem));
   }
 
   void advance() {
-    if (failed_) return;
-    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
-    const auto start = static_cast<uint32_t>(at_);
-    const auto give = [&](Token::Kind kind, size_t size) {
-      token_ = {kind, text_.substr(start, size), start};
-      at_ = start + size;
-    };
-    if (at_ == text_.size()) return give(Token::Kind::kEnd, 0);
-    const char c = text_[at_];
-    if (c == '"' || c == '\'') {
-      const size_t close = text_.find(c, at_ + 1);
-      if (close == std::string_view::npos) return fail(start, "the quote is not closed");
-      token_ = {Token::Kind::kQuoted, text_.substr(at_ + 1, close - at_ - 1), start};
-      at_ = close + 1;
-      return;
-    }
+    if (next_is_common()) return;
+    const char c = rest().front();
     const auto run = [&](auto belongs) {
-      size_t end = at_;
-      while (end < text_.size() && belongs(text_[end])) ++end;
-      return end - at_;
+      return static_cast<size_t>(std::find_if_not(rest().begin(), rest().end(), belongs) -
+                                 rest().begin());
     };
     if (is_letter(c))
-      return give(Token::Kind::kName, run([](char x) { return is_letter(x) || is_digit(x); }));
+      return give(Token::Kind::kWord, run([](char x) { return is_letter(x) || is_digit(x); }));
     if (is_digit(c))
       return give(Token::Kind::kNumber,
                   run([](char x) { return is_letter(x) || is_digit(x) || x == '.'; }));
     if (std::string_view("+-*/(),").find(c) != std::string_view::npos)
       return give(Token::Kind::kSign, 1);
-    const auto byte = static_cast<unsigned char>(c);
-    fail(start, byte > 0x20 && byte < 0x7F
-                    ? "'" + std::string(1, c) + "' has no meaning in a formula"
-                    : std::string("only printable ASCII is allowed outside of quotes"));
+    refuse("in a formula");
   }
 
   bool is(char sign) const {
@@ -103,9 +69,6 @@ class Parser {
     if (!is(sign)) return false;
     advance();
     return true;
-  }
-  std::string found() const {
-    return token_.kind == Token::Kind::kEnd ? "the end" : "'" + std::string(token_.text) + "'";
   }
   void expect(char sign) {
     if (!take(sign)) fail(token_.at, "expected '" + std::string(1, sign) + "', found " + found());
@@ -214,7 +177,7 @@ class Parser {
         formula.text = token.text;
         return formula;
       }
-      case Token::Kind::kName:
+      case Token::Kind::kWord:
         advance();
         return take('(') ? call(token) : field(token);
       case Token::Kind::kSign:
@@ -464,16 +427,11 @@ class Parser {
     return formula;
   }
 
-  std::string_view text_;
   const Schema& schema_;
   std::span<const std::string> below_;
   std::vector<LookupSpec>& lookups_;
-  ExpressionError& error_;
   std::vector<Condition> assumed_;  // what holds where the value is used
-  size_t at_ = 0;
-  Token token_;
   uint32_t depth_ = 0;
-  bool failed_ = false;
 };
 
 }  // namespace
