@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "memory/seal.h"
 #include "store_harness.h"
 #include "window/calendar.h"
 
@@ -126,6 +127,24 @@ TEST(PaneStore, ADayOf23HoursShowsItsStepsAndItsEnd) {
   h.finish();
   EXPECT_EQ(h.take_results().back(), (Result{end, end + 24 * kHour, 1, 1, 8, 8, 8}));
   EXPECT_EQ(h.store().use().panes, 0u);
+}
+
+// On the data path: in the zone's table, behind its end, and at the edges of time.
+TEST(Calendar, LooksUpWithoutAllocating) {
+  ASSERT_TRUE(AllocGuard::enabled());
+  for (const CalendarUnit unit :
+       {CalendarUnit::kHour, CalendarUnit::kDay, CalendarUnit::kWeek, CalendarUnit::kMonth}) {
+    const Calendar calendar(unit, "America/New_York");
+    const AllocGuard guard;
+    int64_t length = 0;
+    for (const int year : {1750, 1883, 1970, 2021, 2037, 2100, 2188})
+      for (const unsigned month : {1u, 3u, 11u}) {
+        const Span window = calendar.window_of(utc(year, month, 14, 5));
+        length += window.end - window.start;
+      }
+    EXPECT_EQ(guard.count(), 0u);
+    EXPECT_GT(length, 0);
+  }
 }
 
 }  // namespace
