@@ -12,8 +12,7 @@
 
 #include "../sim/model.h"
 #include "base/hash.h"
-#include "base/rng.h"
-#include "window/store.h"
+#include "store_feed.h"
 
 namespace tidewire {
 namespace {
@@ -33,11 +32,6 @@ struct Case {
   Plan plan;
   std::vector<InLane> lanes;
 };
-
-template <class T>
-T one_of(Rng& rng, std::initializer_list<T> list) {
-  return list.begin()[rng.below(list.size())];
-}
 
 uint64_t hash_of(const Plan& plan, const Key& key) {
   switch (plan.key_words) {
@@ -129,90 +123,29 @@ Case make_case(Rng& rng) {
   return c;
 }
 
-class Worker {
+class Worker : public StoreFeed {
  public:
   Worker(const Plan& plan, ShardRange range, Rng& rng)
-      : plan_(plan),
-        range_(range),
-        blocks_(size_t{1} << rng.below(4)),
-        arena_(ArenaOptions{-1, false, false}) {
-    ring_.blocks.adopt(blocks_);
-    store_ = make_store(plan, range, arena_);
-  }
-  WindowStore& store() { return *store_; }
-  ResultWriter& out() { return out_; }
-  uint64_t offered() const { return offered_; }
+      : StoreFeed(plan, range, size_t{1} << rng.below(4)), plan_(plan) {}
   const std::vector<sim::Result>& results() const { return results_; }
-
-  void add(const std::vector<InRow>& rows, size_t from, size_t count) {
-    std::array<EventTime, kBatchMax> time, stamp;
-    std::array<uint64_t, kBatchMax> hash;
-    std::array<std::array<int64_t, kBatchMax>, kMaxKeyWords> key;
-    std::array<int64_t, kBatchMax> value;
-    std::array<uint8_t, kBatchMax> at;
-    Rows r;
-    r.min_time = EventTime::end_of_time();
-    r.max_time = r.max_stamp = EventTime::before_all();
-    for (size_t i = 0; i < count; ++i) {
-      const InRow& row = rows[from + i];
-      const uint32_t shard = plan_.key_words ? shard_of(row.hash, plan_.shards) : 0;
-      if (shard < range_.first || shard >= range_.first + range_.count) continue;
-      const uint32_t n = r.count++;
-      at[n] = static_cast<uint8_t>(i);
-      time[n] = {row.time};
-      stamp[n] = {row.stamp};
-      hash[n] = row.hash;
-      for (uint32_t w = 0; w < kMaxKeyWords; ++w) key[w][n] = row.key[w];
-      value[n] = row.value;
-      r.min_time = std::min(r.min_time, time[n]);
-      r.max_time = std::max(r.max_time, time[n]);
-      r.max_stamp = std::max(r.max_stamp, stamp[n]);
-    }
-    r.lane = LaneId{static_cast<uint16_t>(rows[from].lane)};
-    r.first = Ordinal{rows[from].ordinal};
-    r.at = at.data();
-    r.time = time.data();
-    r.stamp = stamp.data();
-    r.hash = hash.data();
-    for (uint32_t w = 0; w < kMaxKeyWords; ++w) r.key[w] = key[w].data();
-    r.value[0] = value.data();
-    offered_ += r.count;
-    store_->add(r);
-  }
-  uint32_t fire(int64_t frontier, int64_t until, uint32_t budget) {
-    const uint32_t used = store_->fire({frontier}, {until}, budget, out_);
-    out_.close();
-    return used;
-  }
-  size_t drain() {
-    size_t taken = 0;
-    for (const ResultBlock* b; (b = ring_.blocks.front()); ring_.blocks.pop(), ++taken)
-      for (uint32_t at = 0; at < b->used;) {
-        Run run;
-        std::memcpy(&run, b->bytes.data() + at, sizeof run);
-        at += sizeof run;
-        if (run.kind == RunKind::kLost) {
-          ++lost_;
-          continue;
-        }
-        EXPECT_GT(run.rows, 0u);
-        for (uint32_t i = 0; i < run.rows; ++i, at += b->row_words * 8)
-          read(run, b->bytes.data() + at);
-      }
-    return taken;
-  }
   uint64_t lost() const { return lost_; }
   uint64_t provisional() const { return provisional_; }
 
+  size_t drain() {
+    return StoreFeed::drain([this](const Run& run, const std::vector<int64_t>& word) {
+      if (run.kind == RunKind::kLost) {
+        ++lost_;
+      } else if (run.kind == RunKind::kProvisional) {
+        ++provisional_;
+      } else {
+        read(run, word);
+      }
+    });
+  }
+
  private:
-  void read(const Run& run, const std::byte* row) {
-    if (run.kind == RunKind::kProvisional) {
-      ++provisional_;
-      return;
-    }
+  void read(const Run& run, const std::vector<int64_t>& word) {
     sim::Result r;
-    std::array<int64_t, 1 + kMaxKeyWords + 4> word{};
-    std::memcpy(word.data(), row, (1 + plan_.key_words + 4) * 8);
     r.place = run.place.ns;
     r.update = run.kind == RunKind::kUpdate;
     r.position = run.position;
@@ -233,14 +166,8 @@ class Worker {
   }
 
   const Plan& plan_;
-  ShardRange range_;
-  std::vector<ResultBlock> blocks_;
-  ResultRing ring_;
-  ResultWriter out_{ring_};
-  Arena arena_;
-  std::unique_ptr<WindowStore> store_;
   std::vector<sim::Result> results_;
-  uint64_t offered_ = 0, lost_ = 0, provisional_ = 0;
+  uint64_t lost_ = 0, provisional_ = 0;
 };
 
 // What the model says, in the order of rule 8.
@@ -274,23 +201,12 @@ std::vector<std::unique_ptr<Worker>> play(const Case& c, Rng& rng) {
   std::vector<std::unique_ptr<Worker>> workers;
   for (uint32_t w = 0; w < count; ++w)
     workers.push_back(std::make_unique<Worker>(c.plan, shards_of(w, c.plan.shards, count), rng));
-  std::vector<size_t> at(c.lanes.size(), 0);
-  int64_t frontier = INT64_MIN;
-  for (bool more = true; more;) {
-    const size_t l = rng.below(c.lanes.size());
-    const std::vector<InRow>& rows = c.lanes[l].rows;
-    const size_t burst = std::min(one_of<size_t>(rng, {1, 1, 3, 7, 64}), rows.size() - at[l]);
-    if (burst > 0)
-      for (auto& worker : workers) worker->add(rows, at[l], burst);
-    at[l] += burst;
-    int64_t least = INT64_MAX;
-    more = false;
-    for (size_t i = 0; i < c.lanes.size(); ++i) {
-      if (at[i] == c.lanes[i].rows.size()) continue;  // its frontier is the end of time
-      more = true;
-      least = std::min(least, at[i] ? c.lanes[i].frontier[at[i] - 1] : INT64_MIN);
-    }
-    if (more) frontier = std::max(frontier, least);
+  const auto give = [&](size_t l, size_t from, size_t burst) {
+    for (auto& worker : workers)
+      worker->add(c.lanes[l].rows, from, burst,
+                  [](const InRow& row, uint32_t) { return row.value; });
+  };
+  const auto step = [&](int64_t frontier) {
     for (auto& worker : workers) {
       if (rng.one_in(3)) worker->drain();
       if (rng.one_in(8)) worker->store().begin_provisional();
@@ -302,7 +218,10 @@ std::vector<std::unique_ptr<Worker>> play(const Case& c, Rng& rng) {
                                 : frontier;
       worker->fire(frontier, until, one_of(rng, {1u, 3u, 17u, 512u}));
     }
-  }
+  };
+  interleave(
+      rng, c.lanes.size(), {1, 1, 3, 7, 64}, [&](size_t l) { return c.lanes[l].rows.size(); },
+      [&](size_t l, size_t i) { return c.lanes[l].frontier[i]; }, give, step);
   for (auto& worker : workers) {
     for (bool busy = true; busy;) {
       busy = worker->fire(INT64_MAX, INT64_MAX, one_of(rng, {1u, 17u, 512u})) > 0;

@@ -17,8 +17,7 @@
 
 #include "base/hash.h"
 #include "base/int128.h"
-#include "base/rng.h"
-#include "window/store.h"
+#include "store_feed.h"
 
 namespace tidewire {
 namespace {
@@ -242,11 +241,6 @@ struct Case {
   std::vector<std::vector<int64_t>> frontier;  // after each row
 };
 
-template <class T>
-T one_of(Rng& rng, std::initializer_list<T> list) {
-  return list.begin()[rng.below(list.size())];
-}
-
 Case make_case(Rng& rng) {
   Case c;
   Plan& plan = c.plan;
@@ -322,71 +316,19 @@ Case make_case(Rng& rng) {
   return c;
 }
 
-class Worker {
+class Worker : public StoreFeed {
  public:
   Worker(const Plan& plan, ShardRange range, Rng& rng)
-      : plan_(plan),
-        range_(range),
-        blocks_(std::size_t{1} << rng.below(3)),
-        arena_(ArenaOptions{-1, false, false}) {
-    ring_.blocks.adopt(blocks_);
-    store_ = make_store(plan, range, arena_);
-  }
-  WindowStore& store() { return *store_; }
-  uint64_t offered() const { return offered_; }
+      : StoreFeed(plan, range, size_t{1} << rng.below(3)), plan_(plan) {}
   const std::vector<Seen>& seen() const { return seen_; }
 
-  void add(const std::vector<ModelRow>& rows, size_t from, size_t count) {
-    std::array<EventTime, kBatchMax> time, stamp;
-    std::array<uint64_t, kBatchMax> hash;
-    std::array<std::array<int64_t, kBatchMax>, 2> key, value;
-    std::array<uint8_t, kBatchMax> at;
-    Rows r;
-    for (size_t i = 0; i < count; ++i) {
-      const ModelRow& row = rows[from + i];
-      const uint32_t shard = plan_.key_words ? shard_of(row.hash, plan_.shards) : 0;
-      if (shard < range_.first || shard >= range_.first + range_.count) continue;
-      const uint32_t n = r.count++;
-      at[n] = static_cast<uint8_t>(i);
-      time[n] = {row.time};
-      stamp[n] = {row.stamp};
-      hash[n] = row.hash;
-      for (uint32_t w = 0; w < plan_.key_words; ++w) key[w][n] = row.key[w];
-      value[0][n] = row.value;
-      value[1][n] = row.gap_field;
-    }
-    r.lane = LaneId{rows[from].lane};
-    r.first = Ordinal{rows[from].ordinal};
-    r.at = at.data();
-    r.time = time.data();
-    r.stamp = stamp.data();
-    r.hash = hash.data();
-    for (uint32_t w = 0; w < 2; ++w) r.key[w] = key[w].data();
-    for (uint32_t v = 0; v < 2; ++v) r.value[v] = value[v].data();
-    offered_ += r.count;
-    store_->add(r);
-  }
-  uint32_t fire(int64_t frontier, int64_t until, uint32_t budget) {
-    const uint32_t used = store_->fire({frontier}, {until}, budget, out_);
-    out_.close();
-    return used;
-  }
   size_t drain() {
-    size_t taken = 0;
-    for (const ResultBlock* b; (b = ring_.blocks.front()); ring_.blocks.pop(), ++taken)
-      for (uint32_t at = 0; at < b->used;) {
-        Run run;
-        std::memcpy(&run, b->bytes.data() + at, sizeof run);
-        at += sizeof run;
-        for (uint32_t i = 0; i < run.rows; ++i, at += b->row_words * 8) read(*b, run, at);
-      }
-    return taken;
+    return StoreFeed::drain(
+        [this](const Run& run, const std::vector<int64_t>& words) { read(run, words); });
   }
 
  private:
-  void read(const ResultBlock& block, const Run& run, uint32_t at) {
-    std::vector<int64_t> words(block.row_words);
-    std::memcpy(words.data(), block.bytes.data() + at, block.row_words * 8);
+  void read(const Run& run, const std::vector<int64_t>& words) {
     EXPECT_EQ(run.flags, 0);
     Seen seen;
     seen.place = run.place.ns;
@@ -423,14 +365,7 @@ class Worker {
   }
 
   const Plan& plan_;
-  ShardRange range_;
-  std::vector<ResultBlock> blocks_;
-  ResultRing ring_;
-  ResultWriter out_{ring_};
-  Arena arena_;
-  std::unique_ptr<WindowStore> store_;
   std::vector<Seen> seen_;
-  uint64_t offered_ = 0;
 };
 
 // How often each kind of result was seen, so that a generator that never makes one is noticed.
@@ -455,22 +390,13 @@ void run(uint64_t seed, Tally& tally) {
   std::vector<std::unique_ptr<Worker>> workers;
   for (uint32_t w = 0; w < count; ++w)
     workers.push_back(std::make_unique<Worker>(c.plan, shards_of(w, c.plan.shards, count), rng));
-  std::vector<size_t> at(c.lanes.size(), 0);
-  int64_t frontier = INT64_MIN;
-  for (bool more = true; more;) {
-    const size_t l = rng.below(c.lanes.size());
-    const size_t burst = std::min(one_of<size_t>(rng, {1, 1, 3, 7, 32}), c.lanes[l].size() - at[l]);
-    if (burst > 0)
-      for (auto& worker : workers) worker->add(c.lanes[l], at[l], burst);
-    at[l] += burst;
-    int64_t least = INT64_MAX;
-    more = false;
-    for (size_t i = 0; i < c.lanes.size(); ++i) {
-      if (at[i] == c.lanes[i].size()) continue;
-      more = true;
-      least = std::min(least, at[i] ? c.frontier[i][at[i] - 1] : INT64_MIN);
-    }
-    if (more) frontier = std::max(frontier, least);
+  const auto give = [&](size_t l, size_t from, size_t burst) {
+    for (auto& worker : workers)
+      worker->add(c.lanes[l], from, burst, [](const ModelRow& row, uint32_t v) {
+        return v == 0 ? row.value : row.gap_field;
+      });
+  };
+  const auto step = [&](int64_t frontier) {
     for (auto& worker : workers) {
       if (rng.one_in(3)) worker->drain();
       if (rng.one_in(4)) continue;
@@ -479,7 +405,10 @@ void run(uint64_t seed, Tally& tally) {
                                 : frontier;
       worker->fire(frontier, until, one_of(rng, {1u, 3u, 17u, 512u}));
     }
-  }
+  };
+  interleave(
+      rng, c.lanes.size(), {1, 1, 3, 7, 32}, [&](size_t l) { return c.lanes[l].size(); },
+      [&](size_t l, size_t i) { return c.frontier[l][i]; }, give, step);
   uint64_t natural = 0, deferred = 0, late = 0;
   std::vector<Seen> got;
   for (auto& worker : workers) {

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "base/rng.h"
-#include "window/store.h"
+#include "store_feed.h"
 
 namespace tidewire {
 namespace {
@@ -231,11 +230,6 @@ ModelLane make_lane(Rng& rng, const Case& c, uint16_t id, int64_t base,
   return lane;
 }
 
-template <class T>
-T one_of(Rng& rng, std::initializer_list<T> list) {
-  return list.begin()[rng.below(list.size())];
-}
-
 Case make_case(uint64_t seed, Rng& rng) {
   Case c;
   Plan& plan = c.plan;
@@ -320,103 +314,30 @@ Case make_case(uint64_t seed, Rng& rng) {
 }
 
 // ---- the stores under test
-class Worker {
+class Worker : public StoreFeed {
  public:
   Worker(const Plan& plan, ShardRange range, Rng& rng)
-      : plan_(plan),
-        range_(range),
-        blocks_(std::size_t{1} << rng.below(4)),
-        arena_(ArenaOptions{-1, false, false}) {
-    ring_.blocks.adopt(blocks_);
-    store_ = make_store(plan, range, arena_);
-  }
-  const StoreCounts counts() const { return store_->counts(); }
-  const StoreUse use() const { return store_->use(); }
+      : StoreFeed(plan, range, size_t{1} << rng.below(4)), plan_(plan) {}
   const std::vector<Seen>& results() const { return results_; }
-  uint64_t offered() const { return offered_; }
 
-  void add(const std::vector<ModelRow>& rows, size_t from, size_t count) {
-    std::array<EventTime, kBatchMax> time, stamp;
-    std::array<uint64_t, kBatchMax> hash;
-    std::array<std::array<int64_t, kBatchMax>, kMaxKeyWords> key;
-    std::array<std::array<int64_t, kBatchMax>, 2> value;
-    std::array<uint8_t, kBatchMax> at;
-    Rows r;
-    r.min_time = r.max_time = {rows[from].time};
-    r.max_stamp = {rows[from].stamp};
-    for (size_t i = 0; i < count; ++i) {
-      const ModelRow& row = rows[from + i];
-      r.min_time = std::min(r.min_time, {row.time});
-      r.max_time = std::max(r.max_time, {row.time});
-      r.max_stamp = std::max(r.max_stamp, {row.stamp});
-      const uint32_t shard = plan_.key_words ? tidewire::shard_of(row.hash, plan_.shards) : 0;
-      if (shard < range_.first || shard >= range_.first + range_.count) continue;
-      const uint32_t n = r.count++;
-      at[n] = static_cast<uint8_t>(i);
-      time[n] = {row.time};
-      stamp[n] = {row.stamp};
-      hash[n] = row.hash;
-      for (uint32_t w = 0; w < plan_.key_words; ++w) key[w][n] = row.key[w];
-      for (uint32_t v = 0; v < 2; ++v) value[v][n] = row.value[v];
-    }
-    r.lane = LaneId{rows[from].lane};
-    r.first = Ordinal{rows[from].ordinal};
-    r.at = r.count == count ? nullptr : at.data();
-    r.time = time.data();
-    r.stamp = stamp.data();
-    r.hash = hash.data();
-    for (uint32_t w = 0; w < plan_.key_words; ++w) r.key[w] = key[w].data();
-    for (uint32_t v = 0; v < plan_.values.size(); ++v) r.value[v] = value[v].data();
-    offered_ += r.count;
-    store_->add(r);
-  }
-  uint32_t fire(int64_t frontier, int64_t until, uint32_t budget) {
-    const uint32_t used = store_->fire({frontier}, {until}, budget, out_);
-    out_.close();
-    return used;
-  }
-  std::optional<EventTime> next(int64_t frontier) const { return store_->next({frontier}); }
-  size_t drain() {  // what egress does
-    size_t taken = 0;
-    for (const ResultBlock* b; (b = ring_.blocks.front()); ring_.blocks.pop(), ++taken) {
-      uint32_t at = 0;
-      while (at < b->used) {
-        Run run;
-        std::memcpy(&run, b->bytes.data() + at, sizeof run);
-        at += sizeof run;
-        EXPECT_GT(run.rows, 0u);
-        for (uint32_t i = 0; i < run.rows; ++i, at += b->row_words * 8) read(*b, run, at);
+  size_t drain() {
+    return StoreFeed::drain([this](const Run& run, const Words& words) {
+      Seen seen{run.place.ns, run.start.ns, run.end.ns, 0, {}, {}, run.flags};
+      auto word = words.begin();
+      if (run.kind == RunKind::kPlaced) {
+        seen.start = *word++;
+        seen.place = seen.end = *word++;
       }
-      EXPECT_EQ(at, b->used);
-    }
-    return taken;
+      seen.hash = static_cast<uint64_t>(*word++);
+      seen.key.assign(word, word + plan_.key_words);
+      seen.cell.assign(word + plan_.key_words, words.end());
+      results_.push_back(seen);
+    });
   }
 
  private:
-  void read(const ResultBlock& block, const Run& run, uint32_t at) {
-    Words words(block.row_words);
-    std::memcpy(words.data(), block.bytes.data() + at, block.row_words * 8);
-    Seen seen{run.place.ns, run.start.ns, run.end.ns, 0, {}, {}, run.flags};
-    auto word = words.begin();
-    if (run.kind == RunKind::kPlaced) {
-      seen.start = *word++;
-      seen.place = seen.end = *word++;
-    }
-    seen.hash = static_cast<uint64_t>(*word++);
-    seen.key.assign(word, word + plan_.key_words);
-    seen.cell.assign(word + plan_.key_words, words.end());
-    results_.push_back(seen);
-  }
-
   const Plan& plan_;
-  ShardRange range_;
-  std::vector<ResultBlock> blocks_;
-  ResultRing ring_;
-  ResultWriter out_{ring_};
-  Arena arena_;
-  std::unique_ptr<WindowStore> store_;
   std::vector<Seen> results_;
-  uint64_t offered_ = 0;
 };
 
 void run(uint64_t seed) {
@@ -439,23 +360,12 @@ void run(uint64_t seed) {
   for (uint32_t w = 0; w < count; ++w)
     workers.push_back(std::make_unique<Worker>(c.plan, shards_of(w, c.plan.shards, count), rng));
 
-  std::vector<size_t> at(c.lanes.size(), 0);
-  int64_t frontier = INT64_MIN;
-  for (bool more = true; more;) {
-    const size_t l = rng.below(c.lanes.size());
-    const std::vector<ModelRow>& rows = c.lanes[l].rows;
-    const size_t burst = std::min(one_of<size_t>(rng, {1, 7, 32, 256}), rows.size() - at[l]);
-    if (burst > 0)
-      for (auto& worker : workers) worker->add(rows, at[l], burst);
-    at[l] += burst;
-    int64_t least = INT64_MAX;
-    more = false;
-    for (size_t i = 0; i < c.lanes.size(); ++i) {
-      if (at[i] == c.lanes[i].rows.size()) continue;  // its frontier is the end of time
-      more = true;
-      least = std::min(least, at[i] ? c.lanes[i].frontier[at[i] - 1] : INT64_MIN);
-    }
-    if (more) frontier = std::max(frontier, least);
+  const auto give = [&](size_t l, size_t from, size_t burst) {
+    for (auto& worker : workers)
+      worker->add(c.lanes[l].rows, from, burst,
+                  [](const ModelRow& row, uint32_t v) { return row.value[v]; });
+  };
+  const auto step = [&](int64_t frontier) {
     for (auto& worker : workers) {
       if (rng.one_in(3)) worker->drain();
       if (rng.one_in(4)) continue;
@@ -464,7 +374,10 @@ void run(uint64_t seed) {
                                 : frontier;
       worker->fire(frontier, until, one_of(rng, {1u, 17u, 512u}));
     }
-  }
+  };
+  interleave(
+      rng, c.lanes.size(), {1, 7, 32, 256}, [&](size_t l) { return c.lanes[l].rows.size(); },
+      [&](size_t l, size_t i) { return c.lanes[l].frontier[i]; }, give, step);
   StoreCounts got;
   std::vector<Seen> results;
   for (auto& worker : workers) {
@@ -472,10 +385,10 @@ void run(uint64_t seed) {
       busy = worker->fire(INT64_MAX, INT64_MAX, one_of(rng, {1u, 17u, 512u})) > 0;
       busy |= worker->drain() > 0;
     }
-    EXPECT_FALSE(worker->next(INT64_MAX).has_value());
-    EXPECT_EQ(worker->use().keys, 0u);
-    EXPECT_EQ(worker->use().panes, 0u);
-    const StoreCounts n = worker->counts();
+    EXPECT_FALSE(worker->store().next(EventTime::end_of_time()).has_value());
+    EXPECT_EQ(worker->store().use().keys, 0u);
+    EXPECT_EQ(worker->store().use().panes, 0u);
+    const StoreCounts n = worker->store().counts();
     EXPECT_EQ(worker->offered(),
               n.natural + n.deferred + n.late + n.overflow + n.no_window + n.still_deferred);
     EXPECT_EQ(n.results, worker->results().size());
