@@ -7,11 +7,12 @@
 
 #include "base/strings.h"
 #include "base/units.h"
+#include "base/zone.h"
 #include "config/columns.h"
 #include "config/options.h"
 #include "config/peer_words.h"
+#include "config/zone_name.h"
 #include "format/catalog.h"
-#include "format/zone.h"
 #include "query/field_text.h"
 #include "query/nearest.h"
 

@@ -15,11 +15,11 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/zone.h"
 #include "format/bytes.h"
 #include "format/columns.h"
 #include "format/headers.h"
 #include "format/sequence.h"
-#include "format/zone.h"
 
 namespace tidewire {
 namespace {
@@ -181,7 +181,9 @@ class Sessions {
 
 // Whether the days around a moment have int64 nanoseconds. What lies farther out is out of any
 // usable range, whatever its day.
-bool in_reach(EventTime t) { return t.ns > INT64_MIN + 4 * kDay && t.ns < INT64_MAX - 4 * kDay; }
+bool in_reach(EventTime t) {
+  return t.ns > INT64_MIN + 4 * kDayLength && t.ns < INT64_MAX - 4 * kDayLength;
+}
 
 class ItchParser final : public Parser {
  public:

@@ -1,6 +1,8 @@
 #include "window/calendar.h"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "base/check.h"
 #include "base/time.h"
@@ -10,16 +12,24 @@ namespace {
 
 constexpr int64_t kHourLength = 3600 * kSecond;
 
-// When the clock goes from one civil time to the other.
-absl::Time time_of(const absl::TimeZone& zone, const absl::TimeZone::CivilTransition& change) {
-  return zone.At(change.to).trans;  // `to` is reached by the change itself, or comes twice
+Zone zone_named(const std::string& name) {
+  auto zone = Zone::load(name);
+  CHECK(zone.ok());
+  return *std::move(zone);
+}
+
+std::chrono::year_month month_of(int64_t day) {
+  const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{day}}};
+  return date.year() / date.month();
+}
+int64_t first_of(std::chrono::year_month month) {
+  return std::chrono::sys_days{month / 1}.time_since_epoch().count();
 }
 
 }  // namespace
 
-Calendar::Calendar(CalendarUnit unit, const std::string& zone) : unit_(unit) {
-  CHECK(absl::LoadTimeZone(absl::string_view(zone.data(), zone.size()), &zone_));
-}
+Calendar::Calendar(CalendarUnit unit, const std::string& zone)
+    : unit_(unit), zone_(zone_named(zone)) {}
 
 int64_t Calendar::longest() const {
   switch (unit_) {
@@ -36,51 +46,39 @@ int64_t Calendar::longest() const {
 }
 
 Span Calendar::window_of(int64_t t) const {
-  const absl::Time at = absl::FromUnixNanos(t);
-  if (unit_ == CalendarUnit::kHour) return hour_of(at);
-  absl::CivilDay day = first_day(absl::CivilDay(zone_.At(at).cs));
-  absl::Time start = start_of(day), end = start_of(next_first_day(day));
-  while (at >= end) {  // a clock set back over midnight shows yesterday once more
+  constexpr int64_t kEdge = kUsableTimeMax + kWindowLengthMax;
+  if (t > -kEdge && t < kEdge) return window_within(t);
+  const Span edge = window_within(t < 0 ? -kEdge : kEdge);
+  if (t < edge.start) return {INT64_MIN, edge.start};
+  return t < edge.end ? edge : Span{edge.end, INT64_MAX};
+}
+
+Span Calendar::window_within(int64_t t) const {
+  if (unit_ == CalendarUnit::kHour) return hour_of(t);
+  int64_t day = first_day(zone_.day_at({t}));
+  int64_t start = zone_.start_of(day).ns, end = zone_.start_of(next_first_day(day)).ns;
+  while (t >= end) {  // a clock set back over midnight shows yesterday once more
     day = next_first_day(day);
-    start = end;
-    end = start_of(next_first_day(day));
+    start = std::exchange(end, zone_.start_of(next_first_day(day)).ns);
   }
-  return {absl::ToUnixNanos(start), absl::ToUnixNanos(end)};
+  return {start, end};
 }
 
-Span Calendar::hour_of(absl::Time t) const {
-  const absl::TimeZone::CivilInfo info = zone_.At(t);
-  const absl::CivilHour hour(info.cs);
-  const int64_t into = info.cs - absl::CivilSecond(hour);
-  absl::Time start = t - info.subsecond - absl::Seconds(into);
-  absl::Time end = start + absl::Hours(1);
-  absl::TimeZone::CivilTransition change;
-  if (zone_.NextTransition(start, &change)) {
-    absl::Time when = time_of(zone_, change);
-    if (when <= t) {
-      start = when;
-      if (!zone_.NextTransition(start, &change))
-        return {absl::ToUnixNanos(start), absl::ToUnixNanos(end)};
-      when = time_of(zone_, change);
-    }
-    end = std::min(end, when);
-  }
-  return {absl::ToUnixNanos(start), absl::ToUnixNanos(end)};
+Span Calendar::hour_of(int64_t t) const {
+  const Zone::Rule& rule = zone_.rule_at({t});
+  const int64_t start = floor_div(t + rule.offset.ns, kHourLength) * kHourLength - rule.offset.ns;
+  return {std::max(start, rule.from.ns), std::min(start + kHourLength, rule.until.ns)};
 }
 
-absl::Time Calendar::start_of(absl::CivilDay day) const {
-  const absl::TimeZone::TimeInfo info = zone_.At(absl::CivilSecond(day));
-  return info.kind == absl::TimeZone::TimeInfo::SKIPPED ? info.trans : info.pre;
-}
-
-absl::CivilDay Calendar::first_day(absl::CivilDay day) const {
-  if (unit_ == CalendarUnit::kMonth) return absl::CivilDay(absl::CivilMonth(day));
-  if (unit_ == CalendarUnit::kWeek) return absl::PrevWeekday(day + 1, absl::Weekday::monday);
+int64_t Calendar::first_day(int64_t day) const {
+  if (unit_ == CalendarUnit::kMonth) return first_of(month_of(day));
+  // Day 0 was a Thursday.
+  if (unit_ == CalendarUnit::kWeek) return floor_div(day + 3, 7) * 7 - 3;
   return day;
 }
 
-absl::CivilDay Calendar::next_first_day(absl::CivilDay day) const {
-  if (unit_ == CalendarUnit::kMonth) return absl::CivilDay(absl::CivilMonth(day) + 1);
+int64_t Calendar::next_first_day(int64_t day) const {
+  if (unit_ == CalendarUnit::kMonth) return first_of(month_of(day) + std::chrono::months{1});
   return day + (unit_ == CalendarUnit::kWeek ? 7 : 1);
 }
 

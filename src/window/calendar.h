@@ -6,16 +6,14 @@
 //   hour               begins at the full hour and whenever the clock is changed: the hour that
 //                      comes twice is two windows
 //
-// Times are nanoseconds, boundaries whole seconds. The rules are those of the system's zone
-// database, read once when the zone is loaded; asking allocates nothing.
+// Times are nanoseconds, boundaries whole seconds; what lies beyond the usable times (base/time.h)
+// on either side is one window. The rules are those of the system's zone database (base/zone.h).
 #pragma once
-
-#include <absl/time/civil_time.h>
-#include <absl/time/time.h>
 
 #include <cstdint>
 #include <string>
 
+#include "base/zone.h"
 #include "query/plan.h"
 
 namespace tidewire {
@@ -35,13 +33,13 @@ class Calendar {
   int64_t longest() const;
 
  private:
-  Span hour_of(absl::Time t) const;
-  absl::Time start_of(absl::CivilDay day) const;
-  absl::CivilDay first_day(absl::CivilDay day) const;
-  absl::CivilDay next_first_day(absl::CivilDay day) const;
+  Span window_within(int64_t t) const;
+  Span hour_of(int64_t t) const;
+  int64_t first_day(int64_t day) const;
+  int64_t next_first_day(int64_t day) const;
 
   CalendarUnit unit_;
-  absl::TimeZone zone_;
+  Zone zone_;
 };
 
 }  // namespace tidewire

@@ -1,4 +1,6 @@
 // Calendar windows against dates worked out by hand; times in UTC.
+#include <absl/time/civil_time.h>
+#include <absl/time/time.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -105,6 +107,40 @@ TEST(Calendar, WindowsOfAYearFollowOneAnother) {
         window = next;
       }
     }
+}
+
+// A day begins with its first second on the zone's clock, as Abseil reads the same database.
+TEST(Calendar, DaysAreThoseOfAnotherReader) {
+  for (const char* name : {"America/New_York", "Europe/Berlin", "Asia/Kolkata", "America/Sao_Paulo",
+                           "Africa/Casablanca", "Pacific/Auckland", "America/St_Johns", "UTC"}) {
+    SCOPED_TRACE(name);
+    absl::TimeZone zone;
+    ASSERT_TRUE(absl::LoadTimeZone(name, &zone));
+    const Calendar days(CalendarUnit::kDay, name);
+    for (absl::CivilDay day(1900, 1, 1); day < absl::CivilDay(2101, 1, 1); ++day) {
+      const absl::TimeZone::TimeInfo midnight = zone.At(absl::CivilSecond(day));
+      const absl::Time start =
+          midnight.kind == absl::TimeZone::TimeInfo::SKIPPED ? midnight.trans : midnight.pre;
+      ASSERT_EQ(days.window_of(absl::ToUnixNanos(start)).start, absl::ToUnixNanos(start)) << day;
+    }
+  }
+}
+
+TEST(Calendar, BeyondAllUsableTimesIsOneWindow) {
+  for (const CalendarUnit unit :
+       {CalendarUnit::kHour, CalendarUnit::kDay, CalendarUnit::kWeek, CalendarUnit::kMonth}) {
+    const Calendar calendar(unit, "America/New_York");
+    EXPECT_EQ(calendar.window_of(INT64_MIN).start, INT64_MIN);
+    EXPECT_EQ(calendar.window_of(INT64_MAX).end, INT64_MAX);
+    for (const int64_t edge : {INT64_MIN, INT64_MAX}) {
+      const Span last = calendar.window_of(edge);
+      const int64_t inside = edge < 0 ? last.end : last.start - 1;
+      const Span next = calendar.window_of(inside);
+      EXPECT_EQ(edge < 0 ? next.start : next.end, edge < 0 ? last.end : last.start);
+      EXPECT_LE(next.end - next.start, calendar.longest());
+      EXPECT_FALSE(is_usable({inside}));
+    }
+  }
 }
 
 TEST(PaneStore, ADayOf23HoursShowsItsStepsAndItsEnd) {

@@ -1,6 +1,6 @@
 // Zone tables against rules that can be said in a sentence.
 
-#include "format/zone.h"
+#include "base/zone.h"
 
 #include <gtest/gtest.h>
 
@@ -14,32 +14,37 @@ constexpr int64_t kHour = 3600 * kSecond;
 TEST(Zone, NewYorkChangesToTheNanosecond) {
   const auto zone = Zone::load("America/New_York");
   ASSERT_TRUE(zone.ok()) << zone.status();
-  const int64_t spring = 19428 * kDay + 7 * kHour, autumn = 19666 * kDay + 6 * kHour;
+  const int64_t spring = 19428 * kDayLength + 7 * kHour, autumn = 19666 * kDayLength + 6 * kHour;
   EXPECT_EQ(zone->offset_at(EventTime{spring - 1}).ns, -5 * kHour);
   EXPECT_EQ(zone->offset_at(EventTime{spring}).ns, -4 * kHour);
   EXPECT_EQ(zone->offset_at(EventTime{autumn - 1}).ns, -4 * kHour);
   EXPECT_EQ(zone->offset_at(EventTime{autumn}).ns, -5 * kHour);
-  EXPECT_EQ(zone->start_of(19428).ns, 19428 * kDay + 5 * kHour);
-  EXPECT_EQ(zone->start_of(19429).ns, 19429 * kDay + 4 * kHour);
-  EXPECT_EQ(zone->start_of(19666).ns, 19666 * kDay + 4 * kHour);
-  EXPECT_EQ(zone->start_of(19667).ns, 19667 * kDay + 5 * kHour);
-  EXPECT_EQ(zone->day_at(EventTime{19428 * kDay + 5 * kHour - 1}), 19427);
-  EXPECT_EQ(zone->day_at(EventTime{19428 * kDay + 5 * kHour}), 19428);
+  EXPECT_EQ(zone->start_of(19428).ns, 19428 * kDayLength + 5 * kHour);
+  EXPECT_EQ(zone->start_of(19429).ns, 19429 * kDayLength + 4 * kHour);
+  EXPECT_EQ(zone->start_of(19666).ns, 19666 * kDayLength + 4 * kHour);
+  EXPECT_EQ(zone->start_of(19667).ns, 19667 * kDayLength + 5 * kHour);
+  EXPECT_EQ(zone->day_at(EventTime{19428 * kDayLength + 5 * kHour - 1}), 19427);
+  EXPECT_EQ(zone->day_at(EventTime{19428 * kDayLength + 5 * kHour}), 19428);
 }
 
 // The rule goes on beyond the years that the database lists: 2261-07-01 is day 106467.
 TEST(Zone, RulesGoOnToTheEndOfTime) {
   const auto zone = Zone::load("America/New_York");
   ASSERT_TRUE(zone.ok()) << zone.status();
-  EXPECT_EQ(zone->offset_at(EventTime{106467 * kDay}).ns, -4 * kHour);
+  EXPECT_EQ(zone->offset_at(EventTime{106467 * kDayLength}).ns, -4 * kHour);
   EXPECT_EQ(zone->offset_at(EventTime::end_of_time()).ns, -4 * kHour);  // 11 April 2262
-  EXPECT_EQ(zone->offset_at(EventTime{-kDay}).ns, -5 * kHour);
+  EXPECT_EQ(zone->offset_at(EventTime{-kDayLength}).ns, -5 * kHour);
+  // Before the railways' time of 18 November 1883 the sun's: UTC - 4:56:02.
+  EXPECT_EQ(zone->offset_at(EventTime{-36'525 * kDayLength}).ns,
+            -(4 * 3600 + 56 * 60 + 2) * kSecond);
+  EXPECT_EQ(zone->offset_at(EventTime::before_all()),
+            zone->offset_at(EventTime{-36'525 * kDayLength}));
 }
 
 TEST(Zone, FixedZonesHaveOneRule) {
   const auto zone = Zone::load("UTC");
   ASSERT_TRUE(zone.ok()) << zone.status();
-  EXPECT_EQ(zone->start_of(-3).ns, -3 * kDay);
+  EXPECT_EQ(zone->start_of(-3).ns, -3 * kDayLength);
   EXPECT_EQ(zone->day_at(EventTime{-1}), -1);
 }
 
@@ -48,9 +53,9 @@ TEST(Zone, FixedZonesHaveOneRule) {
 TEST(Zone, DayWithoutMidnightBeginsWithTheJump) {
   const auto zone = Zone::load("America/Santiago");
   ASSERT_TRUE(zone.ok()) << zone.status();
-  EXPECT_EQ(zone->start_of(19603).ns, 19603 * kDay + 4 * kHour);
-  EXPECT_EQ(zone->day_at(EventTime{19603 * kDay + 4 * kHour}), 19603);
-  EXPECT_EQ(zone->day_at(EventTime{19603 * kDay + 4 * kHour - 1}), 19602);
+  EXPECT_EQ(zone->start_of(19603).ns, 19603 * kDayLength + 4 * kHour);
+  EXPECT_EQ(zone->day_at(EventTime{19603 * kDayLength + 4 * kHour}), 19603);
+  EXPECT_EQ(zone->day_at(EventTime{19603 * kDayLength + 4 * kHour - 1}), 19602);
 }
 
 }  // namespace
