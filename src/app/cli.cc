@@ -232,8 +232,8 @@ otherwise. Opens no device.
     case Command::kExplain:
       return R"(tidewire explain [CONFIG] [--pcap FILE] [--workers N]: the effective plan
 
-Lanes, partitions, cores and nodes, queues, queries with their columns and panes, the memory sum
-term by term, and what was defaulted. Opens no port and reserves nothing.
+Lanes, partitions, cores and nodes, queues, queries with their columns and panes, a drawing of the
+next windows with their fire points, the memory sum term by term, and what was defaulted. Opens no port and reserves nothing.
 )";
     case Command::kPeek:
       return R"(tidewire peek SOURCE [flags]: the first events as parsed
@@ -279,6 +279,8 @@ constexpr std::string_view kAggregatesHelp = R"help(
   ohlc                   four results: open(FIELD), high, low, close
   vwap(PRICE, VOLUME)    sum(PRICE * VOLUME) / sum(VOLUME)
   any all                1 where any, where every value is other than 0; else 0
+  delta(NAME) rate(NAME) of an aggregate before it, by its name: less that of the key's window
+                         before, and that a second; no value in a first window
 
 All but quantiles and distinct are exact; an average, deviation or vwap is rounded once, six
 decimals behind the field's. With " as NAME" the names of several results are NAME_open, NAME_1, ...
