@@ -17,6 +17,7 @@
 namespace tidewire {
 namespace {
 
+using sim::hash_of;
 using sim::ModelRow;
 using Key = std::array<int64_t, kMaxKeyWords>;
 
@@ -32,19 +33,6 @@ struct Case {
   Plan plan;
   std::vector<InLane> lanes;
 };
-
-uint64_t hash_of(const Plan& plan, const Key& key) {
-  switch (plan.key_words) {
-    case 0:
-      return 0;
-    case 1:
-      return hash_words<1>(key.data(), plan.seed);
-    case 2:
-      return hash_words<2>(key.data(), plan.seed);
-    default:
-      return hash_words<4>(key.data(), plan.seed);
-  }
-}
 
 InLane make_lane(Rng& rng, const Plan& plan, uint32_t lane, int64_t base, size_t rows) {
   const uint64_t keys = 1 + rng.below(5);

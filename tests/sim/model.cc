@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "base/hash.h"
+
 namespace tidewire::sim {
 namespace {
 
@@ -374,6 +376,19 @@ class Counted : Operator {
 };
 
 }  // namespace
+
+uint64_t hash_of(const Plan& plan, const std::array<int64_t, kMaxKeyWords>& key) {
+  switch (plan.key_words) {
+    case 0:
+      return 0;
+    case 1:
+      return hash_words<1>(key.data(), plan.seed);
+    case 2:
+      return hash_words<2>(key.data(), plan.seed);
+    default:
+      return hash_words<4>(key.data(), plan.seed);
+  }
+}
 
 ModelAnswer model(const Plan& plan, const Result& blank, const std::vector<ModelRow>& rows) {
   switch (plan.window.kind) {

@@ -48,6 +48,9 @@ struct ModelAnswer {
   uint64_t late = 0, no_window = 0;
 };
 
+// Of a key with so many words as the plan has, the others 0.
+uint64_t hash_of(const Plan& plan, const std::array<int64_t, kMaxKeyWords>& key);
+
 // `blank`: query, hash and key of the results. `rows`: in canonical order.
 ModelAnswer model(const Plan& plan, const Result& blank, const std::vector<ModelRow>& rows);
 

@@ -135,19 +135,6 @@ Plan random_plan(Rng& rng, uint16_t id, const ScenarioShape& shape) {
 
 using Key = std::array<int64_t, kMaxKeyWords>;
 
-uint64_t hash_of(const Plan& plan, const Key& key) {
-  switch (plan.key_words) {
-    case 0:
-      return 0;
-    case 1:
-      return hash_words<1>(key.data(), plan.seed);
-    case 2:
-      return hash_words<2>(key.data(), plan.seed);
-    default:
-      return hash_words<4>(key.data(), plan.seed);
-  }
-}
-
 constexpr EventTime kGuarded = EventTime::end_of_time();  // no event has such a stamp
 
 std::vector<std::vector<EventTime>> stamps_of(const Scenario& scenario,
