@@ -273,7 +273,7 @@ Case make_case(Rng& rng) {
   }
   const size_t lanes = 1 + rng.below(4), count = 5 + rng.below(40);
   const int64_t base = one_of<int64_t>(
-      rng, {0, 1'600'000'000'000'000'000, -500, -500'000'000'000'000'000, INT64_MIN + 2000 * unit,
+      rng, {0, 1'600'000'000'000'000'000, -500, -500'000'000'000'000'000, INT64_MIN + 4000 * unit,
             INT64_MAX - (own_gaps ? 4000 : 400 + 45 * 3100) * unit});
   std::vector<std::vector<int64_t>> keys(plan.key_words == 0 ? 1 : 1 + rng.below(4));
   for (size_t k = 0; k < keys.size(); ++k)

@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "absl/time/civil_time.h"
+#include "absl/time/time.h"
 #include "base/hash.h"
 
 namespace tidewire::sim {
@@ -15,6 +17,50 @@ int64_t plus(int64_t a, int64_t b) {
   int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? INT64_MIN : INT64_MAX) : sum;
 }
+
+// A wall clock, read quarter hour by quarter hour: changes of the clock fall on those.
+class WallClock {
+ public:
+  WallClock(CalendarUnit unit, const std::string& zone) : unit_(unit) {
+    absl::LoadTimeZone(zone, &zone_);
+  }
+  std::pair<int64_t, int64_t> window_of(int64_t t) {
+    for (const auto& known : known_)
+      if (known.first <= t && t < known.second) return known;
+    const int64_t quarter = floor_div(t, kQuarter) * kQuarter;
+    const auto shown = unit_at(quarter);
+    int64_t start = quarter, end = quarter + kQuarter;
+    while (unit_at(start - kQuarter) == shown) start -= kQuarter;
+    while (unit_at(end) == shown) end += kQuarter;
+    return known_.emplace_back(start, end);
+  }
+
+ private:
+  static constexpr int64_t kQuarter = 15 * 60 * kSecond;
+
+  // The same in one window and another in its neighbours.
+  std::pair<int64_t, int64_t> unit_at(int64_t t) const {
+    const auto clock = zone_.At(absl::FromUnixNanos(t));
+    const int64_t day = absl::CivilDay(clock.cs) - absl::CivilDay(1970, 1, 1);
+    switch (unit_) {
+      case CalendarUnit::kHour:
+        return {day * 24 + clock.cs.hour(), clock.offset};
+      case CalendarUnit::kDay:
+        return {day, 0};
+      case CalendarUnit::kWeek:
+        return {absl::PrevWeekday(absl::CivilDay(clock.cs) + 1, absl::Weekday::monday) -
+                    absl::CivilDay(1970, 1, 1),
+                0};
+      case CalendarUnit::kMonth:
+        return {clock.cs.year() * 12 + clock.cs.month(), 0};
+    }
+    return {};
+  }
+
+  CalendarUnit unit_;
+  absl::TimeZone zone_;
+  std::vector<std::pair<int64_t, int64_t>> known_;
+};
 
 // ---- what all operators share: the watermark, and how one result is said
 class Operator {
@@ -194,20 +240,25 @@ class Aligned : Operator {
     w.said.fresh = rest;
     w.dirty = false;
   }
-  void take(const ModelRow& row) {
+  // In order.
+  std::vector<std::pair<int64_t, int64_t>> windows_of(int64_t t) {
+    if (w_.kind == WindowKind::kCalendar) return {clock_.window_of(t)};
     const int64_t size = w_.size.ns, slide = w_.slide.ns, offset = w_.offset.ns;
+    std::vector<std::pair<int64_t, int64_t>> windows;
+    for (int64_t start = floor_div(t - offset, slide) * slide + offset; start > t - size;
+         start -= slide)
+      windows.emplace_back(start, start + size);
+    std::reverse(windows.begin(), windows.end());
+    return windows;
+  }
+  void take(const ModelRow& row) {
     bool any = false, accepted = false;
-    std::vector<int64_t> ends;
-    for (int64_t start = floor_div(row.time - offset, slide) * slide + offset;
-         start > row.time - size; start -= slide)
-      ends.push_back(start + size);
-    std::sort(ends.begin(), ends.end());
-    for (const int64_t end : ends) {
+    for (const auto& [start, end] : windows_of(row.time)) {
       any = true;
       if (watermark_ >= plus(end, w_.lateness.ns)) continue;
       accepted = true;
       Window& w = windows_[end];
-      w.start = end - size;
+      w.start = start;
       w.rows.push_back(row);
       w.said.fresh.push_back(row);
       if (end <= watermark_) {
@@ -229,6 +280,7 @@ class Aligned : Operator {
       ++answer_.no_window;
   }
 
+  WallClock clock_{w_.unit, w_.zone};
   std::map<int64_t, Window> windows_;  // by end
 };
 
@@ -282,7 +334,8 @@ class Sessions : Operator {
                   [&](const Session& s) { return plus(s.end, w_.lateness.ns) <= watermark_; });
   }
   void take(const ModelRow& row) {
-    const int64_t gap = plan_.gap_value >= 0 ? std::max<int64_t>(row.gap, 0) : w_.gap.ns;
+    const int64_t gap =
+        plan_.gap_value >= 0 ? std::max<int64_t>(row.gap, 0) * plan_.gap_unit.ns : w_.gap.ns;
     const int64_t cell_ns = w_.max_duration.ns;
     const int64_t cell = cell_ns > 0 ? floor_div(row.time, cell_ns) : 0;
     const int64_t row_end =

@@ -36,7 +36,11 @@ std::string show(const WindowShape& w) {
   const auto number = [](const char* name, int64_t n) {
     return n ? std::string(" ") + name + " " + std::to_string(n) : std::string();
   };
-  return "kind " + std::to_string(static_cast<int>(w.kind)) + number("size", w.size.ns) +
+  const std::string calendar =
+      w.kind == WindowKind::kCalendar
+          ? " " + w.zone + " unit " + std::to_string(static_cast<int>(w.unit))
+          : "";
+  return "kind " + std::to_string(static_cast<int>(w.kind)) + calendar + number("size", w.size.ns) +
          number("slide", w.slide.ns) + number("offset", w.offset.ns) + number("gap", w.gap.ns) +
          number("max_duration", w.max_duration.ns) + number("rows", static_cast<int64_t>(w.rows)) +
          number("row_slide", static_cast<int64_t>(w.row_slide)) + number("early", w.early.ns) +
@@ -121,7 +125,8 @@ Case random_case(uint64_t seed) {
   };
   Case c;
   c.scenario = random_scenario(rng, {.lanes = 1 + static_cast<uint32_t>(rng.below(4)),
-                                     .events = 4 + static_cast<uint32_t>(rng.below(16))});
+                                     .events = 4 + static_cast<uint32_t>(rng.below(16)),
+                                     .wall_clock = rng.one_in(6)});
   c.options = {.workers = 1 + static_cast<uint32_t>(rng.below(4)),
                .burst = one_of({1, 2, 7, 256}),
                .results_per_turn = one_of({1, 17, 512}),

@@ -50,8 +50,14 @@ std::vector<Step> random_lane(Rng& rng, uint16_t lane, const LaneOptions& option
   return steps;
 }
 
-WindowShape random_shape(Rng& rng) {
+WindowShape random_shape(Rng& rng, const ScenarioShape& shape) {
   using Kind = WindowKind;
+  if (shape.wall_clock && rng.one_in(2)) {
+    return {.kind = Kind::kCalendar,
+            .unit = one_of(rng, {CalendarUnit::kHour, CalendarUnit::kHour, CalendarUnit::kDay,
+                                 CalendarUnit::kWeek, CalendarUnit::kMonth}),
+            .zone = one_of(rng, {"America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"})};
+  }
   switch (rng.below(11)) {
     case 0:
       return {.kind = Kind::kTumbling, .size = {5}, .slide = {5}};
@@ -101,7 +107,7 @@ Plan random_plan(Rng& rng, uint16_t id, const ScenarioShape& shape) {
   Plan plan;
   plan.id = QueryId{id};
   plan.name = "q" + std::to_string(id);
-  plan.window = random_shape(rng);
+  plan.window = random_shape(rng, shape);
   plan.late_rows = rng.one_in(2);
   const bool some = rng.one_in(3);
   for (uint16_t l = 0; l < shape.lanes; ++l)
@@ -165,11 +171,41 @@ std::vector<std::vector<EventTime>> stamps_of(const Scenario& scenario,
   return all;
 }
 
+// Times and lengths were thought in steps of 1 ns from `base` on: a step is a quarter of an hour.
+void stretch(Scenario& scenario, int64_t base) {
+  constexpr int64_t kStep = 15 * 60 * kSecond;
+  const auto point = [&](EventTime& t) {
+    if (t.is_point()) t.ns = base + (t.ns - base) * kStep;
+  };
+  const auto length = [](Duration& d) {
+    if (d.ns != INT64_MAX) d.ns *= kStep;
+  };
+  for (LaneOptions& lane : scenario.lanes) {
+    length(lane.bound), length(lane.idle_after), length(lane.start_hold);
+    length(lane.max_ahead), length(lane.max_behind);
+    point(lane.min_time);
+  }
+  for (Plan& plan : scenario.plans) {
+    WindowShape& w = plan.window;
+    length(w.size), length(w.slide), length(w.offset), length(w.gap), length(w.max_duration);
+    length(w.early), length(w.lateness), length(w.gather), length(plan.gap_unit);
+  }
+  for (std::vector<Step>& lane : scenario.input)
+    for (Step& s : lane)
+      point(s.time), point(s.arrival), point(s.mark), point(s.punctuation.watermark);
+}
+
 }  // namespace
 
 Scenario random_scenario(Rng& rng, ScenarioShape shape) {
   Scenario scenario;
-  const auto base = one_of<int64_t>(rng, {0, -200, 1'700'000'000'000'000'000});
+  // The clocks of New York were set back at 06:00 on 2023-11-05 and forward at 07:00 on 2024-03-10,
+  // those of Lord Howe Island back at 15:00 on 2023-04-01 (UTC); a month begins in Kolkata.
+  const auto base =
+      shape.wall_clock
+          ? one_of<int64_t>(rng, {1'699'150'000, 1'710'040'000, 1'680'345'000, 1'698'765'000}) *
+                kSecond
+          : one_of<int64_t>(rng, {0, -200, 1'700'000'000'000'000'000});
   const auto by = rng.one_in(2) ? LatenessBy::kPartition : LatenessBy::kLane;
   for (uint32_t l = 0; l < shape.lanes; ++l) {
     scenario.lanes.push_back({.bound = {3},
@@ -195,6 +231,7 @@ Scenario random_scenario(Rng& rng, ScenarioShape shape) {
       {.op = PredicateStep::Op::kRange, .column = kFilter, .low = 2, .high = 2});
   const uint64_t plans = 1 + rng.below(3);
   for (uint16_t q = 0; q < plans; ++q) scenario.plans.push_back(random_plan(rng, q, shape));
+  if (shape.wall_clock) stretch(scenario, base);
   return scenario;
 }
 

@@ -34,6 +34,7 @@ struct Scenario {
 };
 struct ScenarioShape {
   uint32_t lanes = 4, events = 60;
+  bool wall_clock = false;  // calendar windows as well: hours pass, and clocks are changed
 };
 Scenario random_scenario(Rng& rng, ScenarioShape shape);
 
