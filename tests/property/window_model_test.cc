@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "store_feed.h"
 
@@ -323,6 +324,7 @@ class Worker : public StoreFeed {
   size_t drain() {
     return StoreFeed::drain([this](const Run& run, const Words& words) {
       Seen seen{run.place.ns, run.start.ns, run.end.ns, 0, {}, {}, run.flags};
+      CHECK(!words.empty());
       auto word = words.begin();
       if (run.kind == RunKind::kPlaced) {
         seen.start = *word++;
