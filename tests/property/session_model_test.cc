@@ -67,7 +67,7 @@ int64_t plus(int64_t a, int64_t b) {
 
 class Model {
  public:
-  explicit Model(const Plan& plan) : plan_(plan), w_(plan.window) {}
+  explicit Model(const Plan& plan) : w_(plan.window) {}
 
   std::vector<Seen> out;
   uint64_t natural = 0, deferred = 0, late = 0;
@@ -229,7 +229,6 @@ class Model {
     s.fresh.clear();
   }
 
-  const Plan& plan_;
   const WindowShape& w_;
   std::vector<Session> sessions_;
   int64_t watermark_ = INT64_MIN;

@@ -23,7 +23,7 @@ namespace tidewire {
 namespace {
 
 constexpr int64_t kWindow = 100;
-constexpr WindowShape kTumbling{
+const WindowShape kTumbling{
     .kind = WindowKind::kTumbling, .size = {kWindow}, .slide = {kWindow}, .offset = {}, .gap = {}};
 
 // Distinct (window, key) of lanes without disorder, so that nothing is late: as many results as
