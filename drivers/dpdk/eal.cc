@@ -246,6 +246,7 @@ absl::StatusOr<std::shared_ptr<Eal>> Eal::start(const EalOptions& options,
   route_log(options.log);
   std::vector<std::string> words = arguments_for(options, core, choice.kind, devices);
   std::vector<char*> argv;
+  argv.reserve(words.size());
   for (std::string& word : words) argv.push_back(word.data());
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
     const int error = rte_errno;

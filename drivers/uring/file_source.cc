@@ -86,7 +86,7 @@ FileSource::~FileSource() {
   if (fd_ >= 0) close(fd_);
 }
 
-absl::StatusOr<std::unique_ptr<FileSource>> FileSource::open(std::vector<std::string> paths,
+absl::StatusOr<std::unique_ptr<FileSource>> FileSource::open(const std::vector<std::string>& paths,
                                                              const FileSourceOptions& options) {
   constexpr uint32_t kLeastBlock = 64;
   constexpr uint32_t kMostBlock = 64 << 20;

@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<std::string>> list_files(const std::string& directory
 class FileSource final : public Source {
  public:
   // The message of an error names the file, the cause and what may be done.
-  static absl::StatusOr<std::unique_ptr<FileSource>> open(std::vector<std::string> paths,
+  static absl::StatusOr<std::unique_ptr<FileSource>> open(const std::vector<std::string>& paths,
                                                           const FileSourceOptions& options);
   // Bytes that open() takes from the arena.
   static uint64_t memory(const FileSourceOptions& options);

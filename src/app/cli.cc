@@ -233,7 +233,8 @@ otherwise. Opens no device.
       return R"(tidewire explain [CONFIG] [--pcap FILE] [--workers N]: the effective plan
 
 Lanes, partitions, cores and nodes, queues, queries with their columns and panes, a drawing of the
-next windows with their fire points, the memory sum term by term, and what was defaulted. Opens no port and reserves nothing.
+next windows with their fire points, the memory sum term by term, and what was defaulted. Opens no
+port and reserves nothing.
 )";
     case Command::kPeek:
       return R"(tidewire peek SOURCE [flags]: the first events as parsed

@@ -350,8 +350,8 @@ const Option kOptions[] = {
            "count, or of a field f: sum(f), min, max, avg, first, last, any, all (is it not 0), "
            "variance, stddev, variance_samp, stddev_samp, median, p99, quantile(f, 0.95), "
            "distinct, top(f, 3), bottom(f, 3), ohlc(f); vwap(price, volume); and of one before, by "
-           "its name, delta(NAME) and rate(NAME). Each with \" as NAME\" if wished. Quantiles are within 1.6 %, distinct has a standard error of 3.25 %, "
-           "all else is exact.",
+           "its name, delta(NAME) and rate(NAME). Each with \" as NAME\" if wished. Quantiles are "
+           "within 1.6 %, distinct has a standard error of 3.25 %, all else is exact.",
            [](Target& t, const Value& v) { t.query->aggregates = v.texts; })
         .shown("count, sum(wire_length) as bytes"),
     option("query", "sinks", Kind::kTexts, "", 0, kNames,

@@ -254,7 +254,7 @@ void Egress::Impl::publish() {
 }
 
 Egress::Egress(EgressOptions options, std::vector<const Plan*> plans,
-               std::vector<ResultRing*> rings, std::vector<SinkBinding> sinks)
+               std::vector<ResultRing*> rings, const std::vector<SinkBinding>& sinks)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(plans), std::move(rings), sinks)) {
 }
 Egress::~Egress() = default;

@@ -61,7 +61,7 @@ struct EgressCounts {
 class Egress {
  public:
   Egress(EgressOptions options, std::vector<const Plan*> plans, std::vector<ResultRing*> rings,
-         std::vector<SinkBinding> sinks);
+         const std::vector<SinkBinding>& sinks);
   ~Egress();
 
   // A bounded slice; returns rows handled, 0 = nothing can leave now. Sends what is encoded when

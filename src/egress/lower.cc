@@ -152,6 +152,7 @@ uint64_t estimate_distinct(const int64_t* word) {
     weight *= 2;
   }
   sum += sigma << kRegisterBits;
+  DCHECK(sum > 0);
   const uint128 numerator = kHalfOverLn2 << (2 * kRegisterBits + kFraction - 60);
   return static_cast<uint64_t>((numerator + sum / 2) / sum);
 }

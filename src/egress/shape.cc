@@ -115,7 +115,7 @@ std::vector<ArenaTerm> Shaper::memory(const std::vector<const Plan*>& plans) {
   return terms;
 }
 
-Shaper::Shaper(std::vector<const Plan*> plans, std::vector<ResultRing*> rings)
+Shaper::Shaper(const std::vector<const Plan*>& plans, std::vector<ResultRing*> rings)
     : merge_(plans, std::move(rings)), ranking_(plans) {
   size_t outputs = 0;
   uint64_t fills_most = 0;

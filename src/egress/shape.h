@@ -54,7 +54,7 @@ struct ShapeCounts {
 class Shaper {
  public:
   // plans[i] is query i. All outlive the shaper.
-  Shaper(std::vector<const Plan*> plans, std::vector<ResultRing*> rings);
+  Shaper(const std::vector<const Plan*>& plans, std::vector<ResultRing*> rings);
 
   // The next row with its values, valid until the next call; false: none may leave now.
   bool next(Result& out);

@@ -33,7 +33,7 @@ absl::StatusOr<int64_t> named_number(std::string_view text, std::span<const Numb
                                      int64_t most, std::string_view what) {
   for (const NumberName& n : names)
     if (equal_any_case(n.name, text)) return n.number;
-  const auto number = parse_integer(text);
+  auto number = parse_integer(text);
   if (!number.ok() || *number < 0 || *number > most) return wrong(text, what);
   return number;
 }

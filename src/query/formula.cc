@@ -114,7 +114,10 @@ class Parser : Scanner {
       Formula right = unary();
       need_number(right, second);
       if (failed_) return left;
-      fail_if(at, times ? multiply(left, std::move(right)) : divide(left, std::move(right)));
+      if (times)
+        fail_if(at, multiply(left, std::move(right)));
+      else
+        fail_if(at, divide(left, std::move(right)));
     }
     return left;
   }

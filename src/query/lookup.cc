@@ -64,7 +64,7 @@ std::optional<std::string> take_cell(std::string_view& rest) {
   return std::nullopt;
 }
 
-absl::Status error(std::string text) { return absl::InvalidArgumentError(to_absl(text)); }
+absl::Status error(std::string_view text) { return absl::InvalidArgumentError(to_absl(text)); }
 std::string text_of(const absl::Status& status) { return std::string(from_absl(status.message())); }
 
 bool has_order(FieldType type) {

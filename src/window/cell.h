@@ -96,7 +96,7 @@ class WideCells {
       std::array<int64_t, 3> none{};
       if (words_of(part) > none.size()) continue;
       clear_part(part, none.data());
-      for (uint16_t w = 0; w < none.size(); ++w)
+      for (size_t w = 0; w < none.size(); ++w)
         if (none[w] != 0) none_[nones_++] = {static_cast<uint16_t>(part.word + w), none[w]};
     }
   }
