@@ -1,6 +1,8 @@
 #include "line.h"
 
+#include <algorithm>
 #include <charconv>
+#include <regex>
 
 namespace tidewire::conformance {
 namespace {
@@ -35,6 +37,25 @@ bool parse_operator(std::string_view text, Line& line) {
 }
 
 }  // namespace
+
+std::string normal_form(std::string_view text, bool sorted) {
+  static const std::regex kMin("\\bMIN\\b"), kMax("\\bMAX\\b");
+  const std::string numbers =
+      std::regex_replace(std::regex_replace(std::string(text), kMin, std::to_string(INT64_MIN)),
+                         kMax, std::to_string(INT64_MAX));
+  std::vector<std::string> tokens = split(numbers, "; ");
+  const auto stays = [](const std::string& token) {
+    return token.starts_with("w ") || token.starts_with("drop ");
+  };
+  for (auto from = tokens.begin(); sorted && from != tokens.end();) {
+    const auto to = std::find_if(from, tokens.end(), stays);
+    std::sort(from, to);
+    from = to == tokens.end() ? to : to + 1;
+  }
+  std::string form;
+  for (const std::string& token : tokens) form += token + "; ";
+  return form;
+}
 
 std::optional<int64_t> parse_number(std::string_view text) {
   if (text == "MIN") return INT64_MIN;

@@ -28,6 +28,10 @@ struct Line {
 // Nothing: an empty line or a comment. `error` is set where it is neither that nor a scenario.
 std::optional<Line> parse_line(std::string_view text, std::string& error);
 
+// Expected tokens or an outcome, edges written as numbers; `sorted`: what stands between two
+// watermarks as well, as bytes.
+std::string normal_form(std::string_view text, bool sorted);
+
 // "MIN" and "MAX" stand for the edges. Nothing: not a number.
 std::optional<int64_t> parse_number(std::string_view text);
 

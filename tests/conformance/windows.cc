@@ -54,6 +54,84 @@ std::string trigger(const Line& line) {
   return found == line.options.end() ? "" : found->second;
 }
 
+// The argument of `name(...)` at the head of a text that ends there.
+std::optional<std::string_view> inside(std::string_view text, std::string_view name) {
+  if (!text.starts_with(name) || !text.ends_with(')')) return std::nullopt;
+  text.remove_prefix(name.size());
+  if (!text.starts_with('(')) return std::nullopt;
+  return text.substr(1, text.size() - 2);
+}
+std::string_view without_purge(std::string_view trig) {
+  return inside(trig, "purge").value_or(trig);
+}
+// 0: fires by something else.
+int64_t count_of(std::string_view trig) {
+  const auto n = inside(without_purge(trig), "count");
+  return n ? parse_number(*n).value_or(0) : 0;
+}
+
+// ---- what cannot be read. Empty: nothing
+bool is_trigger(std::string_view trig, bool global) {
+  const std::string_view inner = without_purge(trig);
+  if (inner == "et" || inner == "pt" || (inner == "eos" && global)) return true;
+  for (const std::string_view name : {"count", "cont", "delta"})
+    if (const auto argument = inside(inner, name)) {
+      const auto number = parse_number(*argument);
+      return number && (*number > 0 || name == "delta");
+    }
+  return false;
+}
+bool is_evictor(std::string_view evict) {
+  for (const std::string_view name : {"count", "time", "delta"})
+    if (auto argument = inside(evict, name)) {
+      if (argument->ends_with(",after")) argument->remove_suffix(6);
+      return parse_number(*argument).has_value();
+    }
+  return false;
+}
+std::string unreadable(const Line& line) {
+  struct Form {
+    std::string_view name;
+    size_t least, most, lengths;  // arguments, and how many of them are lengths
+  };
+  static constexpr std::array kForms = {
+      Form{"tumble", 1, 2, 1},     Form{"slide", 2, 3, 2},        Form{"session", 1, 1, 1},
+      Form{"global", 0, 0, 0},     Form{"pointsession", 2, 2, 1}, Form{"dynsession", 0, 0, 0},
+      Form{"ptumble", 1, 1, 1},    Form{"pslide", 2, 2, 2},       Form{"psession", 1, 1, 1},
+      Form{"sql-tumble", 1, 1, 1}, Form{"sql-hop", 2, 2, 2},      Form{"sql-cumulate", 2, 2, 2},
+      Form{"sql-session", 1, 1, 1}};
+  const auto form = std::find_if(kForms.begin(), kForms.end(),
+                                 [&](const Form& f) { return f.name == line.name; });
+  if (form == kForms.end()) return "operator " + line.name;
+  const size_t given = line.arguments.size();
+  if (given < form->least || given > form->most) return "number of arguments of " + line.name;
+  for (size_t i = 0; i < given; ++i) {
+    const auto number = parse_number(line.arguments[i]);
+    if (!number || (i < form->lengths && (*number <= 0 || *number > kWindowLengthMax)))
+      return "argument " + line.arguments[i];
+  }
+  const size_t offset = form->lengths;  // of aligned windows: less than what it moves
+  if (line.name != "pointsession" && given > offset &&
+      (line.number(offset) <= -line.number(offset - 1) ||
+       line.number(offset) >= line.number(offset - 1)))
+    return "argument " + line.arguments[offset];
+  for (const auto& [name, value] : line.options) {
+    const auto number = parse_number(value);
+    const bool known = name == "L"       ? number && *number >= 0
+                       : name == "trig"  ? is_trigger(value, line.name == "global")
+                       : name == "evict" ? is_evictor(value)
+                                         : false;
+    if (!known) return "option " + name + "=" + value;
+  }
+  for (const std::string& word : line.script) {
+    const bool timed = word.starts_with("w ") || word.starts_with("p ");
+    if (word != "snap" &&
+        !(timed ? parse_number(word.substr(2)).has_value() : parse_record(word).has_value()))
+      return "token " + word;
+  }
+  return {};
+}
+
 // The gap of a row of `dynsession` and `pointsession`.
 int64_t gap_of(const Line& line, const Token& token) {
   if (line.name == "pointsession") return token.value == line.number(1) ? 0 : line.number(0);
@@ -122,11 +200,13 @@ std::optional<Reason> left_out(const Line& line) {
     return kProcessing;
   if (trig.find("delta(") != std::string::npos) return kDelta;
   if (trig.find("cont(") != std::string::npos) return kContinuous;
-  const bool counts = trig.find("count(") != std::string::npos;
+  const bool counts = count_of(trig) > 0;
   if (counts && line.name != "global") return kCountForEnd;
   const bool ends = std::find(line.script.begin(), line.script.end(), "w MAX") != line.script.end();
-  if (line.name == "global" && trig != "eos" && !trig.starts_with("purge(count(") && ends)
-    return kNoEnd;
+  if (line.name == "global" && ends) {
+    if (trig.empty()) return kNoEnd;
+    if (trig.starts_with("count(")) return kCountForEnd;
+  }
   if (needs_forgotten(line)) return kForgotten;
   return std::nullopt;
 }
@@ -150,9 +230,7 @@ Plan plan_of(const Line& line, const std::vector<Token>& records) {
   const std::string trig = trigger(line);
   if (line.options.contains("L")) w.lateness = {*parse_number(line.options.at("L"))};
   if (trig.starts_with("purge(")) w.accumulation = Accumulation::kDiscarding;
-  const size_t count = trig.find("count(");
-  const uint64_t rows =
-      count == std::string::npos ? 0 : std::strtoull(trig.c_str() + count + 6, nullptr, 10);
+  const auto rows = static_cast<uint64_t>(count_of(trig));
   if (is_session(line)) {
     w.kind = WindowKind::kSession;
     w.gap = {line.number(0)};
@@ -161,7 +239,8 @@ Plan plan_of(const Line& line, const std::vector<Token>& records) {
       w.gap = {3000};
     }
   } else if (line.name == "global") {
-    w.kind = w.accumulation == Accumulation::kDiscarding ? WindowKind::kCount : WindowKind::kGlobal;
+    const bool by_count = rows > 0 && w.accumulation == Accumulation::kDiscarding;
+    w.kind = by_count ? WindowKind::kCount : WindowKind::kGlobal;
     w.rows = w.row_slide = w.early_rows = rows;
     w.accumulation = Accumulation::kAccumulating;
   } else {
@@ -297,14 +376,9 @@ class Player {
 
 }  // namespace
 
-bool is_windows(const Line& line) {
-  static constexpr std::array kNames = {
-      "tumble", "slide",    "session",    "global",  "pointsession", "dynsession", "ptumble",
-      "pslide", "psession", "sql-tumble", "sql-hop", "sql-cumulate", "sql-session"};
-  return std::find(kNames.begin(), kNames.end(), line.name) != kNames.end();
-}
-
 Played play_windows(const Line& line) {
+  if (const std::string what = unreadable(line); !what.empty())
+    return {{}, {}, "cannot read " + what};
   if (const auto reason = left_out(line)) return {reason->feature, reason->why, {}};
   std::vector<Token> records;
   for (const std::string& word : line.script)

@@ -22,8 +22,6 @@ struct Played {
   std::string outcome;   // in the normal form of the files
 };
 
-// False: the operator is not one of windows.
-bool is_windows(const Line& line);
 Played play_windows(const Line& line);
 
 }  // namespace tidewire::conformance
