@@ -182,12 +182,13 @@ TEST(Appliance, ProgressSeesLanesAndTheHolder) {
     lanes[0].push_back({{t * 100, 1}});
     lanes[1].push_back({{t * 10, 1}});
   }
-  Rig rig(lanes, {.workers = 1, .burst = 4, .hold_at = 4, .clock = &system_clock()});
+  Rig rig(lanes, {.workers = 1, .burst = 4, .live = true, .hold_at = 4});
   ASSERT_TRUE(rig.appliance().start().ok());
-  bool seen = false;
+  int seen = 0;
+  bool drifted = false;
   rig.appliance().run({0}, [&](const ApplianceSample& sample) {
-    if (seen || sample.frontier != EventTime{30}) return;
-    seen = true;
+    if (seen == 2 || sample.frontier != EventTime{30}) return;
+    if (++seen == 1) return;  // nothing moves any more: drift is looked at once more
     EXPECT_EQ(sample.lanes[0].frontier, EventTime{300});
     EXPECT_EQ(sample.lanes[1].frontier, EventTime{30});
     EXPECT_EQ(sample.lanes[0].packets, 4u);
@@ -195,9 +196,16 @@ TEST(Appliance, ProgressSeesLanesAndTheHolder) {
     EXPECT_EQ(sample.lanes[1].holder, PartitionId{0});
     EXPECT_EQ(sample.sources[1].bytes_read, 4 * sizeof(Record));
     EXPECT_EQ(sample.sources[1].bytes_total, 20 * sizeof(Record));
+    for (const LaneDrift& drift : rig.appliance().drifts()) {
+      if (drift.lane != LaneId{0}) continue;  // the other may have begun first
+      EXPECT_GE(drift.most, Duration{300 - 30});
+      EXPECT_LE(drift.most, Duration{300});
+      drifted = true;
+    }
     rig.let_go();
   });
-  EXPECT_TRUE(seen);
+  EXPECT_EQ(seen, 2);
+  EXPECT_TRUE(drifted);
   ASSERT_FALSE(rig.appliance().holders().empty());
 }
 
