@@ -6,6 +6,7 @@
 //
 //   tumbling   slices of 1 s, written out and reset when the watermark passes them
 //   sliding    10 slices of 1 s, recombined per key at each slide
+//   no key     one cell a slice of 1 s, the batch reduced before it reaches it
 //   session    newest session in the key's line, older ones in a list, lazy timing wheel
 //
 // Compiled twice, for x86-64-v3 and v4: the faster one that the CPU can run is the floor.
@@ -29,7 +30,7 @@ struct Sums {  // equal for every correct kernel on the same events
   bool operator==(const Sums&) const = default;
 };
 
-enum class Work : uint8_t { kTumbling, kSliding, kSession };
+enum class Work : uint8_t { kTumbling, kSliding, kSession, kNoKey };
 
 // Tables for at most `keys` keys, reused between runs (warm).
 class Kernel {

@@ -249,6 +249,50 @@ class Slices : public Kernel {
   Output out_;
 };
 
+// Windows of one second without a key.
+class Totals : public Kernel {
+ public:
+  Sums run(std::span<const Event> events, int64_t bound) override {
+    out_.sums = {};
+    std::fill_n(slice_, kRing, Cell{kEmpty});
+    int64_t highest = kNever, next = kNever;
+    for (size_t at = 0; at < events.size(); at += kBatch) {
+      const size_t n = std::min(kBatch, events.size() - at);
+      const Event* e = events.data() + at;
+      int64_t low = INT64_MAX, high = INT64_MIN, sum = 0, least = INT64_MAX, most = INT64_MIN;
+      for (size_t i = 0; i < n; ++i) {
+        low = std::min(low, e[i].time), high = std::max(high, e[i].time);
+        least = std::min(least, e[i].value), most = std::max(most, e[i].value);
+        sum += e[i].value;
+      }
+      if (next == kNever) next = low / kSecond + 1;
+      highest = std::max(highest, high);
+      if (low / kSecond == high / kSecond) {
+        v4& cell = slice_[low / kSecond & (kRing - 1)].v;
+        cell = combine(cell, v4{static_cast<int64_t>(n), sum, least, most});
+      } else {
+        for (size_t i = 0; i < n; ++i) {
+          v4& cell = slice_[e[i].time / kSecond & (kRing - 1)].v;
+          cell = combine(cell, lift(e[i].value));
+        }
+      }
+      const bool end = at + n == events.size();
+      while (next * kSecond <= (end ? highest + kSecond : highest - bound)) fire(next++);
+    }
+    return out_.sums;
+  }
+
+ private:
+  static constexpr int64_t kRing = 4;
+  void fire(int64_t end) {
+    v4& cell = slice_[(end - 1) & (kRing - 1)].v;
+    if (cell[0]) out_.put(0, end * kSecond, cell);
+    cell = kEmpty;
+  }
+  Cell slice_[kRing];
+  Output out_;
+};
+
 // A 64-byte line per key in an open-addressed table: newest session inline.
 class Sessions : public Kernel {
  public:
@@ -423,6 +467,8 @@ Kernel* make(Work work, uint64_t keys, int64_t gap_ns) {
       return new Slices(keys, 10);
     case Work::kSession:
       return new Sessions(keys, gap_ns);
+    case Work::kNoKey:
+      return new Totals();
   }
   return nullptr;
 }

@@ -1,159 +1,74 @@
-// The whole pipeline behind the parser against the floor, in one run: columns in memory -> stamps
-// -> select -> store -> timeline in slices -> result blocks that a null sink frees at once. Floor
-// and pipeline run on the same events, one after the other, alternating; medians and their ratio
-// are printed, and the pipeline's turn latency. CPU time of the thread.
+// The whole pipeline behind the parser, one worker: columns in memory -> stamps -> select -> store
+// -> timeline in slices -> result blocks that a null sink frees at once. Each row of the table is
+// measured against the floor kernel for the same work, or against the plain tumbling row, on the
+// same events and in the same run, one after the other, alternating. CPU time of the thread,
+// medians, and the median of the paired ratios; beside them the pipeline's turn latency, and the
+// number of results with a digest of them.
 //
-//   pipeline_bench [--smoke] [--events N] [--repeat N] [--work tumbling|sliding|session] [--keys N]
-#include <time.h>
-
-#include <algorithm>
+//   pipeline_bench [--smoke] [--events N] [--repeat N] [--row NAME] [--keys N]
+//
+// Exit code: 1 where results are not the floor's, or a ratio is 10 % above its goal.
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/rng.h"
 #include "bench/floor/floor.h"
-#include "metrics/histogram.h"
-#include "pipeline/pipeline.h"
+#include "subject.h"
 
-namespace tidewire {
+namespace tidewire::bench {
 namespace {
 
-using floor_kernel::Event;
 using floor_kernel::Sums;
 using floor_kernel::Work;
 
-constexpr int64_t kBound = 100 * kMillisecond;
+enum class Against { kFloor, kPlain, kSumOfBoth, kNothing };
 
-double cpu_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+struct Row {
+  const char* name;
+  Workload work;
+  Against against = Against::kFloor;
+  std::array<double, 3> goal{};  // at 1k, 100k, 1M keys; 0: none
+};
+
+// The goals are those of the project's issue "At the floor".
+const std::vector<Row>& rows() {
+  static const std::vector<Row> kRows = {
+      {"tumbling", {}, Against::kFloor, {1.4, 1.4, 1.3}},
+      {"tumbling-zipf", {.zipf = true}, Against::kFloor, {1.4, 1.4, 1.3}},
+      {"sliding", {.work = Work::kSliding}, Against::kFloor, {1.4, 1.2, 1.05}},
+      {"session", {.work = Work::kSession}, Against::kFloor, {1.4, 1.3, 1.2}},
+      {"no-key", {.work = Work::kNoKey, .key_words = 0}, Against::kFloor, {2, 0, 0}},
+      {"partitions-64", {.partitions = 64}, Against::kPlain, {1.2, 1.2, 1.1}},
+      {"partitions-1024", {.partitions = 1024}, Against::kPlain, {1.2, 1.2, 1.1}},
+      {"partitions-64-in-order",
+       {.partitions = 64, .in_order = true},
+       Against::kPlain,
+       {1.4, 1.3, 1.25}},
+      {"one-of-4-minute-behind",
+       {.partitions = 4, .one_behind = true},
+       Against::kPlain,
+       {1.35, 1.3, 1.25}},
+      {"key-2-words", {.key_words = 2}, Against::kPlain, {1.27, 1.28, 1.35}},
+      {"wide-8", {.cell = Cell::kWide}, Against::kPlain, {1.4, 1.6, 1.8}},
+      {"late-1-percent", {.late = true}, Against::kPlain, {1.4, 1.4, 1.4}},
+      {"two-queries", {.queries = 2}, Against::kSumOfBoth, {1, 1, 1}},
+      {"wide-quantile", {.cell = Cell::kQuantile}, Against::kPlain, {}},
+      {"guards", {.guards = true}, Against::kPlain, {}},
+      {"key-4-words", {.key_words = 4}, Against::kPlain, {}},
+  };
+  return kRows;
 }
-uint64_t monotonic_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
-}
 
-// In common disorder up to the bound; `rate` events per second of event time.
-std::vector<Event> make_events(uint64_t keys, size_t count, double rate) {
-  std::vector<Event> events(count);
-  Rng rng(42);
-  for (size_t i = 0; i < count; ++i) {
-    const uint64_t key = Rng(rng.below(keys) + 1).next() | 1;
-    const auto now = 1000 * kSecond + static_cast<int64_t>(static_cast<double>(i) * (1e9 / rate));
-    events[i] = {key, now - static_cast<int64_t>(rng.below(kBound)),
-                 static_cast<int64_t>(rng.below(2001)) - 1000};
-  }
-  return events;
-}
-
-class Subject {
- public:
-  Subject(Work work, uint64_t keys, int64_t gap) : arena_({}) {
-    Plan plan;
-    plan.name = "bench";
-    plan.lanes = {LaneId{0}};
-    plan.key = {KeyWord{}};
-    plan.key_words = 1;
-    plan.values = {1};
-    plan.placement = Placement::kLocal;
-    plan.max_keys = keys;
-    while (plan.max_keys / plan.shards > 512) plan.shards *= 2;
-    plan.max_panes = 16;
-    plan.max_sessions = keys / 4 + 65'536;
-    plan.max_deferred = 4096;
-    switch (work) {
-      case Work::kTumbling:
-        plan.window = {.kind = WindowKind::kTumbling, .size = {kSecond}, .slide = {kSecond}};
-        break;
-      case Work::kSliding:
-        plan.window = {.kind = WindowKind::kSliding, .size = {10 * kSecond}, .slide = {kSecond}};
-        break;
-      case Work::kSession:
-        plan.window = {.kind = WindowKind::kSession, .gap = {gap}};
-        break;
-    }
-    options_.plans = {plan};
-    options_.lanes = {{LaneId{0}, 0, {.bound = {kBound}, .max_partitions = 1}}};
-    ring_.blocks.adopt(arena_.take<ResultBlock>(64, "results"));
-    batch_ = std::make_unique<EventBatch>();
-    batch_->lane = LaneId{0};
-  }
-  // A new pipeline on the same arena would grow it run by run, so event time goes on instead: every
-  // run is shifted past the one before, the tables stay warm.
-  void start() {
-    Arena* const arenas[] = {&arena_};
-    fabric_ = std::make_unique<ExchangeFabric>(options_.plans, arenas);
-    pipeline_ = std::make_unique<Pipeline>(options_, *fabric_, arena_);
-  }
-  Sums run(const std::vector<Event>& events, LatencyHistogram* turns) {
-    const int64_t shift = shift_;
-    Sums sums;
-    for (size_t at = 0; at < events.size(); at += kBatchMax) {
-      const uint64_t begin = turns ? monotonic_ns() : 0;
-      const auto n = static_cast<uint32_t>(std::min<size_t>(kBatchMax, events.size() - at));
-      batch_->count = n;
-      batch_->first = Position{ordinal_};
-      batch_->ordinal = Ordinal{ordinal_};
-      ordinal_ += n;
-      for (uint32_t i = 0; i < n; ++i) {
-        const Event& e = events[at + i];
-        batch_->time[i] = {e.time + shift};
-        batch_->arrival[i] = {e.time + shift};
-        batch_->partition[i] = PartitionId{0};
-        batch_->column[0][i] = static_cast<int64_t>(e.key);
-        batch_->column[1][i] = e.value;
-      }
-      pipeline_->turn({batch_.get(), {}}, writer_);
-      free_blocks(sums);
-      if (turns) turns->record(monotonic_ns() - begin);
-    }
-    // The last windows of the run: one event far enough on, which belongs to the next run's first
-    // window.
-    int64_t last = 0;
-    for (const Event& e : events) last = std::max(last, e.time);
-    shift_ += (last - events[0].time) / kSecond * kSecond + 60 * kSecond;
-    const Punctuation flush{LaneId{0},
-                            Position{ordinal_},
-                            {events[0].time - kBound + shift_ - 20 * kSecond},
-                            Punctuation::Why::kOperator};
-    pipeline_->turn({nullptr, std::span(&flush, 1)}, writer_);
-    free_blocks(sums);
-    while (pipeline_->turn({}, writer_) > 0) free_blocks(sums);
-    free_blocks(sums);
-    return sums;
-  }
-
- private:
-  void free_blocks(Sums& sums) {  // a null sink that adds up what it is given
-    for (; const ResultBlock* block = ring_.blocks.front(); ring_.blocks.pop())
-      for (uint32_t at = 0; at < block->used;) {
-        Run run;
-        std::memcpy(&run, block->bytes.data() + at, sizeof run);
-        at += sizeof run;
-        const uint32_t cell = run.kind == RunKind::kPlaced ? 4 : 2;
-        sums.results += run.rows;
-        for (uint32_t r = 0; r < run.rows; ++r, at += block->row_words * 8) {
-          const auto* row = reinterpret_cast<const int64_t*>(block->bytes.data() + at);
-          sums.count += row[cell], sums.sum += row[cell + 1];
-        }
-      }
-  }
-
-  Arena arena_;
-  PipelineOptions options_;
-  ResultRing ring_;
-  ResultWriter writer_{ring_};
-  std::unique_ptr<ExchangeFabric> fabric_;
-  std::unique_ptr<Pipeline> pipeline_;
-  std::unique_ptr<EventBatch> batch_;
-  int64_t shift_ = 0;
-  uint64_t ordinal_ = 0;
+struct Options {
+  size_t events = 5'000'000;
+  int repeat = 7;
+  bool smoke = false;
+  std::string_view row;
+  uint64_t keys = 0;  // 0: all
 };
 
 double median(std::vector<double> v) {
@@ -161,96 +76,177 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-const char* name_of(Work work) {
-  switch (work) {
-    case Work::kTumbling:
-      return "tumbling 1 s";
-    case Work::kSliding:
-      return "sliding 10 s / 1 s";
-    case Work::kSession:
-      return "session";
+// One side of a comparison. Seconds of CPU time of one pass.
+class Side {
+ public:
+  virtual ~Side() = default;
+  virtual double pass() = 0;
+};
+class FloorSide final : public Side {
+ public:
+  FloorSide(const Workload& work, const Events& events)
+      : events_(events.rows()),
+        bound_(work.bound()),
+        kernel_(floor_kernel::make_kernel(work.work, work.keys, work.gap())) {}
+  double pass() override {
+    const double begin = cpu_seconds();
+    sums = kernel_->run(events_, bound_);
+    return cpu_seconds() - begin;
   }
-  return "";
-}
+  Sums sums;
 
-bool measure(Work work, uint64_t keys, size_t count, int repeat) {
-  const double rate = work == Work::kTumbling ? 5e6 : 1e6;
-  const auto gap = static_cast<int64_t>(2.3 * static_cast<double>(keys) / rate * 1e9);
-  const std::vector<Event> events = make_events(keys, count, rate);
-  std::unique_ptr<floor_kernel::Kernel> kernel(floor_kernel::make_kernel(work, keys, gap));
-  Subject subject(work, keys, gap);
-  subject.start();
-  const Sums want = kernel->run(events, kBound);  // warms both
-  const Sums got = subject.run(events, nullptr);
-  if (!(got == want)) {
+ private:
+  std::vector<floor_kernel::Event> events_;
+  int64_t bound_;
+  std::unique_ptr<floor_kernel::Kernel> kernel_;
+};
+class PipelineSide final : public Side {
+ public:
+  PipelineSide(const Workload& work, const Events& events, int only = -1)
+      : subject_(work, only), events_(events) {}
+  double pass() override {
+    const double begin = cpu_seconds();
+    subject_.run(events_, nullptr);
+    return cpu_seconds() - begin;
+  }
+  Subject& subject() { return subject_; }
+
+ private:
+  Subject subject_;
+  const Events& events_;
+};
+
+class Table {
+ public:
+  explicit Table(const Options& options) : options_(options) {
+    std::printf("floor %s; %zu events, %d alternating runs; CPU ns/event, medians; turns in us\n",
+                floor_kernel::kernel_isa(), options.events, options.repeat);
+    std::printf("%-24s %8s %6s %6s %-6s %8s %8s %7s %7s %7s %9s %s\n", "name", "keys", "ratio",
+                "goal", "", "against", "pipeline", "p50", "p99", "p99.99", "results", "digest");
+  }
+  bool failed() const { return failed_; }
+
+  void measure(const Row& row, uint64_t keys, double goal) {
+    Workload work = row.work;
+    work.keys = keys;
+    const Events events(work, options_.events);
+    PipelineSide ours(work, events);
+    const Outcome got = ours.subject().outcome(events);
+    std::vector<std::unique_ptr<Side>> others;
+    std::unique_ptr<Events> plain_events;
+    switch (row.against) {
+      case Against::kFloor: {
+        auto floor = std::make_unique<FloorSide>(work, events);
+        floor->pass();
+        if (!(floor->sums == got.sums)) differ(row, keys, got.sums, floor->sums);
+        others.push_back(std::move(floor));
+        break;
+      }
+      case Against::kPlain: {
+        Workload plain;
+        plain.keys = keys;
+        plain_events = std::make_unique<Events>(plain, options_.events);
+        others.push_back(std::make_unique<PipelineSide>(plain, *plain_events));
+        break;
+      }
+      case Against::kSumOfBoth:
+        for (int q = 0; q < 2; ++q)
+          others.push_back(std::make_unique<PipelineSide>(work, events, q));
+        break;
+      case Against::kNothing:
+        break;
+    }
+    for (const auto& other : others) other->pass();  // warm
+    std::vector<double> against, pipeline, ratio;
+    const double scale = 1e9 / static_cast<double>(options_.events);
+    for (int r = 0; r < options_.repeat; ++r) {
+      double sum = 0;
+      for (const auto& other : others) sum += other->pass();
+      against.push_back(sum * scale);
+      pipeline.push_back(ours.pass() * scale);
+      ratio.push_back(pipeline.back() / against.back());
+    }
+    LatencyHistogram turns;
+    ours.subject().run(events, &turns);
+    const auto micros = [&](double p) { return static_cast<double>(turns.percentile(p)) / 1e3; };
+    const double found = median(ratio);
+    const bool judged = goal > 0 && !options_.smoke;
+    const bool above = judged && found > goal, far = judged && found > 1.1 * goal;
+    failed_ |= far;
+    std::array<char, 16> text{'-', 0};
+    if (goal > 0) std::snprintf(text.data(), text.size(), "%.2f", goal);
+    std::printf("%-24s %8lu %6.2f %6s %-6s %8.2f %8.2f %7.1f %7.1f %7.1f %9lu %016lx\n", row.name,
+                keys, found, text.data(),
+                far     ? "FAIL"
+                : above ? "above"
+                        : "",
+                median(against), median(pipeline), micros(50), micros(99), micros(99.99),
+                got.sums.results, got.digest);
+    std::fflush(stdout);
+  }
+
+ private:
+  void differ(const Row& row, uint64_t keys, const Sums& got, const Sums& want) {
     std::fprintf(
         stderr, "%s, %lu keys: pipeline %lu results, count %ld, sum %ld; floor %lu, %ld, %ld\n",
-        name_of(work), keys, got.results, got.count, got.sum, want.results, want.count, want.sum);
-    return false;
+        row.name, keys, got.results, got.count, got.sum, want.results, want.count, want.sum);
+    failed_ = true;
   }
-  std::vector<double> floor_ns, ours_ns;
-  LatencyHistogram turns;
-  for (int r = 0; r < repeat; ++r) {
-    double begin = cpu_seconds();
-    kernel->run(events, kBound);
-    floor_ns.push_back((cpu_seconds() - begin) * 1e9 / static_cast<double>(count));
-    begin = cpu_seconds();
-    subject.run(events, nullptr);
-    ours_ns.push_back((cpu_seconds() - begin) * 1e9 / static_cast<double>(count));
+
+  const Options& options_;
+  bool failed_ = false;
+};
+
+int run(const Options& options) {
+  constexpr std::array<uint64_t, 3> kKeys = {1'000, 100'000, 1'000'000};
+  Table table(options);
+  for (const Row& row : rows()) {
+    if (!options.row.empty() && options.row != row.name) continue;
+    if (row.work.key_words == 0) {
+      table.measure(row, 1, row.goal[0]);
+      continue;
+    }
+    for (size_t i = 0; i < kKeys.size(); ++i) {
+      if (options.keys != 0 && options.keys != kKeys[i]) continue;
+      if (row.work.cell == Cell::kQuantile && kKeys[i] > 100'000) continue;  // 1.5 KiB a cell
+      table.measure(row, kKeys[i], row.goal[i]);
+    }
   }
-  subject.run(events, &turns);
-  std::vector<double> ratios;
-  for (size_t i = 0; i < floor_ns.size(); ++i) ratios.push_back(ours_ns[i] / floor_ns[i]);
-  std::printf("%-20s %9lu  %8.2f  %8.2f  %6.2f  %8.1f %8.1f %8.1f\n", name_of(work), keys,
-              median(floor_ns), median(ours_ns), median(ratios),
-              static_cast<double>(turns.percentile(50)) / 1e3,
-              static_cast<double>(turns.percentile(99)) / 1e3,
-              static_cast<double>(turns.percentile(99.99)) / 1e3);
-  std::fflush(stdout);
-  return true;
+  return table.failed() ? 1 : 0;
 }
 
 }  // namespace
-}  // namespace tidewire
+}  // namespace tidewire::bench
 
 int main(int argc, char** argv) {
-  using tidewire::floor_kernel::Work;
-  size_t events = 10'000'000;
-  int repeat = 7;
-  std::vector<uint64_t> keys = {1'000, 100'000, 1'000'000};
-  std::vector<Work> works = {Work::kTumbling, Work::kSliding, Work::kSession};
+  tidewire::bench::Options options;
   for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    const char* value = i + 1 < argc ? argv[i + 1] : "";
+    const std::string_view flag = argv[i];
     if (flag == "--smoke") {
-      events = 200'000, repeat = 1, keys = {1'000};
+      options.smoke = true;
+      options.events = 100'000;
+      options.repeat = 1;
+      options.keys = 1'000;
       continue;
     }
-    ++i;
-    if (flag == "--events")
-      events = std::strtoull(value, nullptr, 10);
-    else if (flag == "--repeat")
-      repeat = static_cast<int>(std::strtol(value, nullptr, 10));
-    else if (flag == "--keys")
-      keys = {std::strtoull(value, nullptr, 10)};
-    else if (flag == "--work" && std::string(value) == "tumbling")
-      works = {Work::kTumbling};
-    else if (flag == "--work" && std::string(value) == "sliding")
-      works = {Work::kSliding};
-    else if (flag == "--work" && std::string(value) == "session")
-      works = {Work::kSession};
-    else {
+    const char* value = i + 1 < argc ? argv[++i] : "";
+    if (flag == "--events") {
+      options.events = std::strtoull(value, nullptr, 10);
+    } else if (flag == "--repeat") {
+      options.repeat = static_cast<int>(std::strtol(value, nullptr, 10));
+    } else if (flag == "--row") {
+      options.row = value;
+    } else if (flag == "--keys") {
+      options.keys = std::strtoull(value, nullptr, 10);
+    } else {
       std::fprintf(stderr,
-                   "pipeline_bench [--smoke] [--events N] [--repeat N] [--work W] [--keys N]\n");
+                   "pipeline_bench [--smoke] [--events N] [--repeat N] [--row NAME] [--keys N]\n");
       return 2;
     }
   }
-  std::printf("floor: %s; %zu events, %d alternating runs, CPU ns/event, medians\n",
-              tidewire::floor_kernel::kernel_isa(), events, repeat);
-  std::printf("%-20s %9s  %8s  %8s  %6s  %8s %8s %8s\n", "work", "keys", "floor", "pipeline",
-              "ratio", "turn p50", "p99", "p99.99us");
-  bool equal = true;
-  for (const Work work : works)
-    for (const uint64_t k : keys) equal &= tidewire::measure(work, k, events, repeat);
-  return equal ? 0 : 1;
+  if (options.events == 0 || options.repeat < 1) {
+    std::fprintf(stderr, "pipeline_bench: at least one event and one run\n");
+    return 2;
+  }
+  return tidewire::bench::run(options);
 }

@@ -1,0 +1,87 @@
+// A pipeline over events in memory, for benches: what stands behind the parser and before the
+// sinks. Events lie in columns, as a parser leaves them; a turn's part of them is copied into its
+// batch, which costs what reading 24 bytes an event costs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bench/floor/floor.h"
+#include "metrics/histogram.h"
+#include "pipeline/pipeline.h"
+
+namespace tidewire::bench {
+
+enum class Cell : uint8_t { kStats, kWide, kQuantile };
+
+// Events of `keys` keys, in disorder up to the bound, and what is asked of them.
+struct Workload {
+  floor_kernel::Work work = floor_kernel::Work::kTumbling;
+  bool zipf = false;  // exponent 0.99; otherwise all keys are equally frequent
+  uint32_t partitions = 1;
+  bool in_order = false;    // each partition, so that every row moves its watermark
+  bool one_behind = false;  // the last partition, by a minute
+  uint32_t key_words = 1;
+  Cell cell = Cell::kStats;
+  bool late = false;  // 1 % of the rows are beyond the bound, and give a result each
+  bool guards = false;
+  int queries = 1;
+  uint64_t keys = 1;
+
+  double rate() const;    // events per second of event time
+  int64_t bound() const;  // ns
+  int64_t gap() const { return 230 * kMillisecond; }
+};
+
+class Events {
+ public:
+  Events(const Workload& work, size_t count);
+  size_t size() const { return time_.size(); }
+  int64_t first() const { return time_[0]; }
+  int64_t last() const { return last_; }
+  std::vector<floor_kernel::Event> rows() const;  // for the floor
+  void copy(size_t at, uint32_t count, int64_t shift, EventBatch& batch) const;
+
+ private:
+  uint32_t key_words_;
+  int64_t last_ = 0;
+  std::vector<int64_t> time_;
+  std::vector<uint32_t> partition_;  // empty: one
+  std::vector<std::vector<int64_t>> key_;
+  std::vector<std::vector<int64_t>> value_;
+};
+
+struct Outcome {
+  floor_kernel::Sums sums;
+  uint64_t digest = 0;  // of all results' words, whatever their order
+};
+
+class Subject {
+ public:
+  // `only` >= 0: that query of several.
+  explicit Subject(const Workload& work, int only = -1);
+  // Event time goes on from pass to pass, so that the tables stay warm.
+  void run(const Events& events, LatencyHistogram* turns);
+  Outcome outcome(const Events& events);  // of one pass, which is dearer for the digest
+
+ private:
+  template <bool look>
+  void pass(const Events& events, LatencyHistogram* turns, Outcome& outcome);
+  template <bool look>
+  void free_blocks(Outcome& outcome);
+
+  Arena arena_;
+  PipelineOptions options_;
+  ResultRing ring_;
+  ResultWriter writer_{ring_};
+  std::unique_ptr<ExchangeFabric> fabric_;
+  std::unique_ptr<Pipeline> pipeline_;
+  std::unique_ptr<EventBatch> batch_;
+  int64_t shift_ = 0;
+  uint64_t ordinal_ = 0;
+};
+
+double cpu_seconds();  // of this thread
+
+}  // namespace tidewire::bench
