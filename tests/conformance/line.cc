@@ -1,8 +1,8 @@
 #include "line.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
-#include <regex>
 
 namespace tidewire::conformance {
 namespace {
@@ -36,14 +36,22 @@ bool parse_operator(std::string_view text, Line& line) {
   return true;
 }
 
+// MIN and MAX as numbers where they are words of their own.
+std::string with_numbers(std::string text) {
+  const auto in_word = [&](size_t at) {
+    return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+  };
+  for (const auto& [word, edge] : {std::pair("MIN", INT64_MIN), std::pair("MAX", INT64_MAX)})
+    for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at)
+      if (!in_word(at + 3) && (at == 0 || !in_word(at - 1)))
+        text.replace(at, 3, std::to_string(edge));
+  return text;
+}
+
 }  // namespace
 
 std::string normal_form(std::string_view text, bool sorted) {
-  static const std::regex kMin("\\bMIN\\b"), kMax("\\bMAX\\b");
-  const std::string numbers =
-      std::regex_replace(std::regex_replace(std::string(text), kMin, std::to_string(INT64_MIN)),
-                         kMax, std::to_string(INT64_MAX));
-  std::vector<std::string> tokens = split(numbers, "; ");
+  std::vector<std::string> tokens = split(with_numbers(std::string(text)), "; ");
   const auto stays = [](const std::string& token) {
     return token.starts_with("w ") || token.starts_with("drop ");
   };
