@@ -41,6 +41,7 @@ class Events {
   int64_t first() const { return time_[0]; }
   int64_t last() const { return last_; }
   std::vector<floor_kernel::Event> rows() const;  // for the floor
+  void prefetch(size_t at) const;                 // of a whole batch
   void copy(size_t at, uint32_t count, int64_t shift, EventBatch& batch) const;
 
  private:

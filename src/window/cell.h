@@ -35,6 +35,7 @@ inline uint64_t position_of(const Rows& rows, uint32_t row) {
 class StatsCells {
  public:
   static constexpr uint32_t kWords = 4;
+  static constexpr bool kFolds = true;  // has add_run()
 
   explicit StatsCells(const Plan& plan) : counts_only_(plan.values.empty()) {
     CHECK(plan.cell_words == kWords);
@@ -58,6 +59,17 @@ class StatsCells {
   void add_all(int64_t* const* cell, const Rows& rows, uint32_t count, At at) const {
     const int64_t* value = column(rows);
     for (uint32_t j = 0; j < count; ++j) store(cell[j], combine(load(cell[j]), lift(value[at(j)])));
+  }
+  // All rows into one cell: one by one they would wait for each other's store.
+  void add_run(int64_t* cell, const Rows& rows) const {
+    const int64_t* value = column(rows);
+    int64_t sum = 0, least = INT64_MAX, most = INT64_MIN;
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      wrapping_add(sum, value[i]);
+      least = std::min(least, value[i]);
+      most = std::max(most, value[i]);
+    }
+    store(cell, combine(load(cell), _mm256_set_epi64x(most, least, sum, rows.count)));
   }
 
  private:
@@ -86,6 +98,8 @@ class StatsCells {
 
 class WideCells {
  public:
+  static constexpr bool kFolds = false;
+
   explicit WideCells(const Plan& plan) : words_(plan.cell_words), seed_(plan.seed) {
     CHECK(words_ >= 4 && words_ % 4 == 0 && words_ * 8 <= kResultRowBytesMax);
     CHECK(plan.parts.size() <= kCellPartsMax);

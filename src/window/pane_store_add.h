@@ -76,6 +76,11 @@ void PaneStore<W, Cells>::add(const Rows& rows) {
     return add_mixed(rows);
   Pane* const pane = newest_;
   DCHECK(pane->natural_until > fired_);  // I2
+  if constexpr (W == 0 && Cells::kFolds) {
+    cells_.add_run(locate(rows, 0, line_[0], *pane), rows);
+    counts_.natural += rows.count;
+    return;
+  }
   combine(
       rows, rows.count, [](uint32_t i) { return i; }, [pane](uint32_t) { return pane; });
 }
