@@ -23,7 +23,7 @@ SessionStore<W, Cells>::SessionStore(const Plan& plan, ShardRange range, Reserve
       extra_((plan.max_sessions * range.count + plan.shards - 1) / plan.shards),
       overflow_slot_(keys_.capacity() * keys_.shards()),
       watched_max_(uint64_t{overflow_slot_} + 1 + (plain_ ? 0 : extra_ + plan.max_changes + 2)),
-      wheel_(shape_.usual_gap(),
+      wheel_(shape_.usual_gap(), overflow_slot_,
              uint64_t{overflow_slot_} + extra_ + 1 + (plain_ ? 0 : watched_max_ + extra_), reserve),
       old_(retracts_ ? plan.max_changes : 0, cells_.words(), reserve),
       row_words_(3 + W + cells_.words()),

@@ -8,8 +8,8 @@
 //               enters it
 //
 // So a jump of the cursor over fifty years is a look at ten bitmaps, for a tick of 1 ns as for one
-// of an hour. A tick is at most gap/512 (2^k ns, at least 1 ns): two sessions of one key cannot end
-// in one tick.
+// of an hour. A tick is gap/64 to gap/1,024 (2^k ns, at least 1 ns): two sessions of one key cannot
+// end in one tick.
 //
 // Bounded: one live entry a slot, and stale ones (armed again for an earlier time) up to `entries`
 // in all; has_room() says so before anything is begun.
@@ -32,8 +32,9 @@ class TimingWheel {
   static constexpr uint32_t kIdle = 0;
   static constexpr uint32_t kQueued = UINT32_MAX;  // not in the wheel: the owner's heap has it
 
-  TimingWheel(int64_t gap, uint64_t entries, Reserve& reserve)
-      : shift_(shift_for(static_cast<uint64_t>(gap))),
+  // `keys` that are armed at once, mostly.
+  TimingWheel(int64_t gap, uint64_t keys, uint64_t entries, Reserve& reserve)
+      : shift_(shift_for(static_cast<uint64_t>(gap), keys)),
         limit_(entries),
         node_(reserve.take<Node>(std::min(entries + 3, entries / kInNode + kBuckets + 3), "wheel")),
         head_(reserve.take<uint32_t>(kBuckets, "wheel")) {
@@ -128,9 +129,11 @@ class TimingWheel {
   };
   static_assert(sizeof(Node) == 64);
 
-  static uint32_t shift_for(uint64_t gap) {
+  // Where few keys share a tick, walking ticks costs more than sorting what is in them.
+  static uint32_t shift_for(uint64_t gap, uint64_t keys) {
     const auto bits = static_cast<uint32_t>(std::bit_width(gap));
-    return bits > 10 ? bits - 10 : 0;
+    const auto parts = std::clamp(static_cast<uint32_t>(std::bit_width(keys / 16)), 7u, 10u);
+    return bits > parts ? bits - parts : 0;
   }
   static uint64_t biased(int64_t time) { return static_cast<uint64_t>(time) ^ (uint64_t{1} << 63); }
 

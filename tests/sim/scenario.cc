@@ -192,7 +192,10 @@ void stretch(Scenario& scenario, int64_t base) {
   }
   for (std::vector<Step>& lane : scenario.input)
     for (Step& s : lane)
-      point(s.time), point(s.arrival), point(s.mark), point(s.punctuation.watermark);
+      if (s.is_punctuation)
+        point(s.punctuation.watermark);
+      else
+        point(s.time), point(s.arrival), point(s.mark);
 }
 
 }  // namespace

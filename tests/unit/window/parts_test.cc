@@ -286,7 +286,7 @@ TEST(TimingWheel, BringsEverySlotUpInItsTick) {
     Arena arena(ArenaOptions{-1, false, false});
     Reserve reserve(&arena, "test");
     constexpr uint32_t kSlots = 300;
-    TimingWheel wheel(gap, 4 * kSlots, reserve);
+    TimingWheel wheel(gap, kSlots, 4 * kSlots, reserve);
     std::vector<uint32_t> word(kSlots, TimingWheel::kIdle);
     std::vector<uint64_t> wanted(kSlots, 0);  // tick; 0: not armed
     Rng rng(static_cast<uint64_t>(gap));
