@@ -134,6 +134,25 @@ void Lane::stamp_one(EventBatch& batch) {
   }
 }
 
+// An event without an arrival stamp leaves `heard` as it is. An idle partition is back by it, and
+// is not judged again until it is heard with a stamp.
+// For each event of a lane with several partitions, and so inline, as far_ahead().
+[[gnu::always_inline]] inline void Lane::hear(PartitionTracker& partition, EventTime arrival) {
+  if (!arrival.is_point()) {
+    if (idle(partition)) partition.heard = EventTime::before_all();
+    return;
+  }
+  partition.heard = arrival;
+  if (options_.idle_after == kNever) return;
+  // Stamps of a lane may step back, so this can lie before what was expected.
+  next_expiry_ = std::min(next_expiry_, limit(arrival, options_.idle_after));
+}
+
+[[gnu::always_inline]] inline bool Lane::far_ahead(EventTime time, EventTime arrival) const {
+  return options_.max_ahead != kNever && arrival.is_point() &&
+         time > limit(arrival, options_.max_ahead);
+}
+
 // `kWhole`: marks and the start's hold are looked for as well.
 template <bool kWhole>
 void Lane::stamp_any(EventBatch& batch, LaneCounts& counts, const uint8_t* progress) {
@@ -261,18 +280,6 @@ void Lane::punctuate(const Punctuation& punctuation) {
   frontier_ = std::max(frontier_, punctuation.watermark);
 }
 
-// An event without an arrival stamp leaves `heard` as it is. An idle partition is back by it, and
-// is not judged again until it is heard with a stamp.
-void Lane::hear(PartitionTracker& partition, EventTime arrival) {
-  if (!arrival.is_point()) {
-    if (idle(partition)) partition.heard = EventTime::before_all();
-    return;
-  }
-  partition.heard = arrival;
-  // Stamps of a lane may step back, so this can lie before what was expected.
-  next_expiry_ = std::min(next_expiry_, limit(arrival, options_.idle_after));
-}
-
 void Lane::expire(EventTime arrival) {
   next_expiry_ = EventTime::end_of_time();
   for (PartitionTracker& p : partitions_.first(discovered_)) {
@@ -315,10 +322,6 @@ void Lane::refresh() {
   } else {
     frontier_ = std::max(frontier_, earlier(leader_, bound_));
   }
-}
-
-bool Lane::far_ahead(EventTime time, EventTime arrival) const {
-  return arrival.is_point() && time > limit(arrival, options_.max_ahead);
 }
 
 // `trailing_` is the least `highest` that is not max_behind the leader. Behind any leader is who
