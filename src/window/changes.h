@@ -52,9 +52,19 @@ class Changes {
   Change& operator[](uint32_t at) { return change_[at]; }
   int64_t* cell(uint32_t at) { return &cell_[size_t{at} * words_]; }
 
+  // A change's priority is known before it is found, and below lesser ones it cannot be.
   uint32_t find(int64_t end, uint64_t hash, const int64_t* key) const {
-    const uint32_t at = first_from(end, hash, key);
-    return at != kNone && !before(end, hash, key, change_[at]) ? at : kNone;
+    const uint32_t priority = priority_of(end, hash);
+    for (uint32_t c = root_; c != kNone && change_[c].priority >= priority;) {
+      const Change& change = change_[c];
+      if (before(end, hash, key, change))
+        c = change.left;
+      else if (behind(end, hash, key, change))
+        c = change.right;
+      else
+        return c;
+    }
+    return kNone;
   }
   // Behind a find() that failed; there is room.
   uint32_t add(int64_t end, uint64_t hash, uint32_t shard, uint32_t id) {
@@ -63,9 +73,7 @@ class Changes {
     Change& change = change_[made];
     free_ = change.left;
     ++used_;
-    const uint64_t mixed = (hash ^ static_cast<uint64_t>(end)) * 0x9E3779B97F4A7C15u;
-    change = {end, hash,  shard, id, kNone, kNone, static_cast<uint32_t>(mixed >> 32),
-              0,   false, false};
+    change = {end, hash, shard, id, kNone, kNone, priority_of(end, hash), 0, false, false};
     const int64_t* key = keys_.key(shard, id);
     uint32_t* link = &root_;
     while (*link != kNone && change_[*link].priority >= change.priority)
@@ -122,6 +130,10 @@ class Changes {
   }
 
  private:
+  static uint32_t priority_of(int64_t end, uint64_t hash) {
+    const uint64_t mixed = (hash ^ static_cast<uint64_t>(end)) * 0x9E3779B97F4A7C15u;
+    return static_cast<uint32_t>(mixed >> 32);
+  }
   void give(uint32_t at) {
     change_[at].left = free_;
     free_ = at;

@@ -216,11 +216,14 @@ bool PaneStore<W, Cells>::keep_changes(const SingleRow& row, uint32_t shard, uin
       if (end >= last) return;
     }
   };
-  uint64_t missing = 0;
-  each([&](Span window) {
-    missing += changes_.find(window.end, row.hash, key) == Changes<W>::kNone;
-  });
-  if (missing > changes_.left()) return false;
+  uint64_t asked = 0, missing = 0;
+  each([&](Span) { ++asked; });
+  if (asked > changes_.left()) {
+    each([&](Span window) {
+      missing += changes_.find(window.end, row.hash, key) == Changes<W>::kNone;
+    });
+    if (missing > changes_.left()) return false;
+  }
   each([&](Span window) {
     uint32_t at = changes_.find(window.end, row.hash, key);
     if (at == Changes<W>::kNone) at = changes_.add(window.end, row.hash, shard, id);
