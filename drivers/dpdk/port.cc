@@ -1,11 +1,14 @@
 #include "drivers/dpdk/port.h"
 
+#include <net/if.h>
 #include <pcap/pcap.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,6 +79,17 @@ std::optional<EventTime> utc_now() {
   return EventTime{int64_t{now.tv_sec} * kSecond + now.tv_nsec};
 }
 
+// Of a kernel's interface; a port without one is nobody else's.
+bool is_promiscuous(uint32_t interface) {
+  ifreq request{};
+  if (interface == 0 || if_indextoname(interface, request.ifr_name) == nullptr) return false;
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const bool is = ioctl(fd, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_PROMISC) != 0;
+  close(fd);
+  return is;
+}
+
 uint64_t count_packets(const std::string& path) {
   std::array<char, PCAP_ERRBUF_SIZE> error{};
   pcap_t* capture = pcap_open_offline(path.c_str(), error.data());
@@ -114,7 +128,11 @@ absl::StatusOr<std::shared_ptr<Port>> Port::open(std::shared_ptr<Eal> eal,
 }
 
 Port::~Port() {
-  if (started_) rte_eth_dev_stop(id_);
+  // The kernel drivers set the interface's own flag, which outlives the process.
+  if (started_) {
+    found_promiscuous_ ? rte_eth_promiscuous_enable(id_) : rte_eth_promiscuous_disable(id_);
+    rte_eth_dev_stop(id_);
+  }
   if (configured_) rte_eth_dev_close(id_);
   if (owned_ && !configured_) rte_eth_dev_owner_unset(id_, owner_id());
   if (attached_) rte_eal_hotplug_remove("vdev", device_.name.c_str());
@@ -273,6 +291,9 @@ absl::Status Port::start() {
   if (options_.mtu != 0)
     if (const int rc = rte_eth_dev_set_mtu(id_, options_.mtu); rc != 0 && rc != -ENOTSUP)
       return failed("mtu " + std::to_string(options_.mtu), rc);
+  // Before the start, which clears the interface's flag.
+  rte_eth_dev_info info{};
+  found_promiscuous_ = rte_eth_dev_info_get(id_, &info) == 0 && is_promiscuous(info.if_index);
   if (const int rc = rte_eth_dev_start(id_); rc != 0) return failed("the port does not start", rc);
   started_ = true;
   const int rc =

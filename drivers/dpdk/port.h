@@ -90,6 +90,7 @@ class Port : public std::enable_shared_from_this<Port> {
   bool configured_ = false;
   bool started_ = false;
   bool rss_ = false;
+  bool found_promiscuous_ = false;  // the kernel's interface, before we started
   StampReader stamps_;
   mutable std::mutex clock_mutex_;
   mutable TickClock ticks_;

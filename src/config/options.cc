@@ -236,7 +236,9 @@ const Option kOptions[] = {
            "burst.",
            [](Target& t, const Value& v) { t.source->port.clock = chosen<StampClock>(kClocks, v); })
         .when("type=port"),
-    option("source", "promiscuous", Kind::kBool, "true", 0, 1, "Take packets for other hosts too.",
+    option("source", "promiscuous", Kind::kBool, "true", 0, 1,
+           "Take packets for other hosts too. A stop leaves the interface as it was found, kill -9 "
+           "does not.",
            [](Target& t, const Value& v) { t.source->port.promiscuous = v.number != 0; })
         .when("type=port"),
     choice("source", "watermark", "bounded", kWatermarks,

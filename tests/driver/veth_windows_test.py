@@ -80,15 +80,22 @@ def main():
             time.sleep(0.5)
             process.send_signal(signal.SIGINT)
 
+        def promiscuous():
+            return "on" if "PROMISC" in veth_test.run("ip", "-n", net.near, "link", "show", "tw0") else "off"
+
         for device in ("net_af_packet0,iface=tw0", "net_af_xdp0,iface=tw0"):
-            got, errors, code = run_with(device.split(",", maxsplit=1)[0], f'type = "port"\ndevice = "{device}"', send,
-                                         ("ip", "netns", "exec", net.near))
-            good = got == want and code == 0 and f"tidewire: {count} packets, {count} events" in errors
-            print(("ok      " if good else "FAILED  ") + f"{device}: {len(got)} sessions as from the file")
-            if not good:
-                failures += 1
-                print(errors)
-                print([pair for pair in zip(got, want) if pair[0] != pair[1]][:3], len(got), len(want))
+            for found, asked in (("off", "true"), ("on", "true"), ("on", "false")):  # a stop leaves the interface as it was
+                veth_test.run("ip", "-n", net.near, "link", "set", "tw0", "promisc", found)
+                got, errors, code = run_with(device.split(",", maxsplit=1)[0], f'type = "port"\ndevice = "{device}"\npromiscuous = {asked}',
+                                             send, ("ip", "netns", "exec", net.near))
+                good = got == want and code == 0 and f"tidewire: {count} packets, {count} events" in errors
+                print(("ok      " if good else "FAILED  ") + f"{device}: {len(got)} sessions as from the file")
+                if not good:
+                    print(errors)
+                    print([pair for pair in zip(got, want) if pair[0] != pair[1]][:3], len(got), len(want))
+                left = promiscuous()
+                print(("ok      " if left == found else "FAILED  ") + f"{device}: promiscuous {found} before, {left} after asking {asked}")
+                failures += (not good) + (left != found)
     return 1 if failures else 0
 
 
