@@ -257,7 +257,7 @@ At the end: what was dropped or odd, by name.
   --speed FACTOR    1 (as recorded, default), 0.5, 10x, ... or max
   and the flags of run
 
-The results are those of run: pace is not an input.
+The results are those of run: pace is not an input. Sources that are ports are refused.
 )";
     case Command::kVersion:
       return help_text();

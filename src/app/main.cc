@@ -74,6 +74,14 @@ void block_signals(bool reloads) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
+int refuse_replay(const std::string& source) {
+  std::fprintf(stderr,
+               "tidewire: error: source '%s' is a port, and replay reads recorded files: use "
+               "'tidewire run', or give replay a capture (--pcap FILE)\n",
+               source.c_str());
+  return kExitUsage;
+}
+
 int run(const CommandLine& line) {
   const auto topology = read_topology();
   if (!topology.ok()) {
@@ -106,8 +114,10 @@ int run(const CommandLine& line) {
       print_explanation(laid_out.layout, stdout);
       return kExitOk;
     case Command::kReplay:
-      for (SourceConfig& source : laid_out.layout.config.sources)
+      for (SourceConfig& source : laid_out.layout.config.sources) {
+        if (source.type == SourceType::kPort) return refuse_replay(source.name);
         source.file.pace_percent = line.pace_percent;
+      }
       return appliance();
     case Command::kRun:
       return appliance();

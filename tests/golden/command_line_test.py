@@ -112,6 +112,12 @@ class Windows(Folder):
         closing(run)
         self.assertNotIn("\r", run.stderr)  # no progress line where it is no terminal
 
+    def test_replay_refuses_a_port(self):
+        done = tidewire("replay", os.path.join(os.path.dirname(CAPTURE), "live_af_packet.conf"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("source 'wire' is a port", done.stderr)
+        self.assertEqual(done.stdout, "")
+
     def test_replay_at_a_multiple_of_the_pace_gives_the_same_digest(self):
         self.assertEqual(closing(tidewire("replay", "--speed", "1000x"))[4], closing(tidewire("run"))[4])
 
