@@ -119,6 +119,45 @@ TEST(Egress, FlaggedWindowsStandOutsideTheDigest) {
   EXPECT_NE(digest_with(0, 5), digest_with(kFlagOverflow, 5));
 }
 
+TEST(Egress, ProvisionalResultsAreMarkedUnnumberedAndOutsideTheDigest) {
+  const auto run = [](bool provisional) {
+    Appliance a(1, 4);
+    TestRing& ring = *a.rings[0];
+    ring.point_row(a.plans[0], 10, 0, 10, 0, {1}, {1, 1, 1, 1});
+    if (provisional) {
+      ring.writer->begin(a.plans[0].id,
+                         {.place = EventTime{10},
+                          .start = EventTime{10},
+                          .end = EventTime{20},
+                          .kind = RunKind::kProvisional,
+                          .fire = FireKind::kProvisional},
+                         1 + a.plans[0].key_words + a.plans[0].cell_words);
+      TestRing::fill(a.plans[0], ring.writer->row(), 0, {1}, {2, 7, 3, 4});
+    }
+    ring.point_row(a.plans[0], 20, 10, 20, 0, {1}, {3, 9, 2, 4});
+    ring.publish(20);
+    while (a.egress->step() > 0) {
+    }
+    a.egress->flush();
+    return std::tuple(a.json.records, a.egress->counts());
+  };
+  const auto [without, counts] = run(false);
+  const auto [with, counts_with] = run(true);
+  ASSERT_EQ(without.size(), 2u);
+  ASSERT_EQ(with.size(), 3u);
+  EXPECT_EQ(counts_with.digest, counts.digest);
+  EXPECT_EQ(counts_with.results, 2u);
+  EXPECT_EQ(counts_with.provisional, 1u);
+  std::vector<std::string> numbered;
+  for (const std::string& record : with) {
+    if (record.find("\"provisional\"") == std::string::npos)
+      numbered.push_back(record);
+    else
+      EXPECT_NE(record.find("\"sequence\":null"), std::string::npos) << record;
+  }
+  EXPECT_EQ(numbered, without);
+}
+
 TEST(Egress, PartialIsMarkedAndInsideTheDigest) {
   const auto run = [](int64_t rest) {
     Appliance a(1, 4);
