@@ -8,14 +8,14 @@
 //   pipeline_bench [--smoke] [--events N] [--repeat N] [--row NAME] [--keys N]
 //
 // Exit code: 1 where results are not the floor's, or a ratio is 10 % above its goal.
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
 #include <vector>
 
-#include "base/rng.h"
 #include "bench/floor/floor.h"
 #include "subject.h"
 
@@ -25,7 +25,7 @@ namespace {
 using floor_kernel::Sums;
 using floor_kernel::Work;
 
-enum class Against { kFloor, kPlain, kSumOfBoth, kNothing };
+enum class Against { kFloor, kPlain, kSumOfBoth };
 
 struct Row {
   const char* name;
@@ -153,8 +153,6 @@ class Table {
         for (int q = 0; q < 2; ++q)
           others.push_back(std::make_unique<PipelineSide>(work, events, q));
         break;
-      case Against::kNothing:
-        break;
     }
     for (const auto& other : others) other->pass();  // warm
     std::vector<double> against, pipeline, ratio;
@@ -197,8 +195,9 @@ class Table {
   bool failed_ = false;
 };
 
+constexpr std::array<uint64_t, 3> kKeys = {1'000, 100'000, 1'000'000};
+
 int run(const Options& options) {
-  constexpr std::array<uint64_t, 3> kKeys = {1'000, 100'000, 1'000'000};
   Table table(options);
   for (const Row& row : rows()) {
     if (!options.row.empty() && options.row != row.name) continue;
@@ -244,8 +243,21 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
+  using tidewire::bench::kKeys;
+  using tidewire::bench::rows;
+  const auto unknown = [&](const auto& row) { return options.row != row.name; };
   if (options.events == 0 || options.repeat < 1) {
     std::fprintf(stderr, "pipeline_bench: at least one event and one run\n");
+    return 2;
+  }
+  if (!options.row.empty() && std::all_of(rows().begin(), rows().end(), unknown)) {
+    std::fprintf(stderr, "pipeline_bench: no such row; there are:");
+    for (const auto& row : rows()) std::fprintf(stderr, " %s", row.name);
+    std::fputc('\n', stderr);
+    return 2;
+  }
+  if (options.keys != 0 && std::find(kKeys.begin(), kKeys.end(), options.keys) == kKeys.end()) {
+    std::fprintf(stderr, "pipeline_bench: --keys takes 1000, 100000 or 1000000\n");
     return 2;
   }
   return tidewire::bench::run(options);
