@@ -216,7 +216,7 @@ bool PaneStore<W, Cells>::keep_changes(const SingleRow& row, uint32_t shard, uin
       if (end >= last) return;
     }
   };
-  uint64_t asked = 0, missing = 0;
+  uint64_t asked = 0, missing = 0;  // what is there already is looked for where room is scarce
   each([&](Span) { ++asked; });
   if (asked > changes_.left()) {
     each([&](Span window) {
