@@ -38,4 +38,12 @@ constexpr uint64_t hash_words(const int64_t* word, const HashSeed& seed) {
     return mix_words(mix_words(w(0), w(1), seed), mix_words(w(2), w(3), seed), seed);
 }
 
+// One word: back from its hash. An odd number is its own inverse modulo 8, and each step of
+// Newton's doubles the bits that are right.
+constexpr uint64_t inverse_of(uint64_t odd) {
+  uint64_t inverse = odd;
+  for (int bits = 3; bits < 64; bits *= 2) inverse *= 2 - odd * inverse;
+  return inverse;
+}
+
 }  // namespace tidewire

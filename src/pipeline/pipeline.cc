@@ -48,6 +48,11 @@ struct Pipeline::Impl {
     EventTime frontier = EventTime::before_all();
     uint64_t passed_on = 0, filtered = 0;
   };
+  // Of the timeline: `query` has a place at `from`, and until `until` none of another comes first.
+  struct Stretch {
+    const Query* query;
+    EventTime from, until;
+  };
   struct OwnLane {
     LaneId id;
     Lane lane;
@@ -70,7 +75,7 @@ struct Pipeline::Impl {
   void advance();
   uint32_t run_timeline(ResultWriter& out);
   uint32_t show_open(uint32_t budget, ResultWriter& out);
-  const Query* earliest(EventTime& place) const;
+  std::optional<Stretch> next_stretch() const;
   bool wake(LaneId lane, EventTime& floor);
   bool at_rest() const;
   bool can_give_back(const Query& query) const;
@@ -267,14 +272,17 @@ void Pipeline::Impl::advance() {
 
 // Results leave in the order of their places, so the queries share one timeline, earliest place
 // first (ties: by id, the order of rule 8), and none runs beyond the frontier of another: its
-// results would fill the blocks that egress cannot release before the other's earlier place.
+// results would fill the blocks that egress cannot release before the other's earlier place. A
+// query goes on to where the next one has something to do: most have many places before that.
 uint32_t Pipeline::Impl::run_timeline(ResultWriter& out) {
   uint32_t used = 0;
-  EventTime place, done = horizon;
-  while (const Query* first = earliest(place)) {
-    done = {place.ns - 1};
+  EventTime done = horizon;
+  while (const std::optional<Stretch> next = next_stretch()) {
+    done = {next->from.ns - 1};
     if (used >= results_per_turn) break;
-    const uint32_t step = first->store->fire(first->frontier, place, results_per_turn - used, out);
+    WindowStore& store = *next->query->store;
+    const uint32_t step =
+        store.fire(next->query->frontier, next->until, results_per_turn - used, out);
     if (step == 0) break;  // no free result block: the cursor waits
     used += step;
     done = horizon;
@@ -287,14 +295,22 @@ uint32_t Pipeline::Impl::run_timeline(ResultWriter& out) {
   return used;
 }
 
-const Pipeline::Impl::Query* Pipeline::Impl::earliest(EventTime& place) const {
-  const Query* first = nullptr;
+// The query with the earliest place up to the horizon, and how far it may go before it is another's
+// turn. Queries are looked at by id: at one place the first goes first.
+std::optional<Pipeline::Impl::Stretch> Pipeline::Impl::next_stretch() const {
+  std::optional<Stretch> first;
+  EventTime rest = horizon;
   for (const Query& query : queries) {
     const std::optional<EventTime> next = query.store->next(query.frontier);
-    if (!next || *next > horizon || (first && *next >= place)) continue;
-    first = &query;
-    place = *next;
+    if (!next || *next > horizon) continue;
+    if (first && *next >= first->from) {
+      rest = std::min(rest, *next);
+      continue;
+    }
+    if (first) rest = {first->from.ns - 1};  // has the smaller id
+    first = {&query, *next, horizon};
   }
+  if (first) first->until = rest;
   return first;
 }
 
@@ -324,10 +340,7 @@ bool Pipeline::Impl::wake(LaneId id, EventTime& floor) {
   return true;
 }
 
-bool Pipeline::Impl::at_rest() const {
-  EventTime place;
-  return exchange.at_rest() && earliest(place) == nullptr;
-}
+bool Pipeline::Impl::at_rest() const { return exchange.at_rest() && !next_stretch(); }
 
 // Has the query's timeline something to give back now? What waits for another query's frontier (the
 // horizon) is no reason to wait: that frontier may stand in the very ring that would not be read.

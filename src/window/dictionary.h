@@ -93,6 +93,15 @@ class Dictionary {
     return &key_.data()[(static_cast<size_t>(shard) * capacity_ + id) * W];
   }
   uint64_t hash_of(const int64_t* key) const { return hash_words<W>(key, seed_); }
+  // The key itself. W == 1: where the hash is at hand, its line need not be.
+  void write_key(int64_t* to, uint32_t shard, uint32_t id, uint64_t hash) const {
+    if constexpr (W == 1) {
+      *to = static_cast<int64_t>(hash * unhash_);
+    } else {
+      const int64_t* from = key(shard, id);
+      std::copy(from, from + W, to);
+    }
+  }
 
   uint64_t line_of(uint64_t hash) const {
     if constexpr (W == 0) return 0;
@@ -298,6 +307,7 @@ class Dictionary {
   }
 
   HashSeed seed_;
+  uint64_t unhash_ = inverse_of(seed_.multiplier);
   uint32_t capacity_, limit_, shard_bits_, first_shard_, shards_;
   uint64_t lines_a_shard_ = 0, lines_total_ = 0, keys_ = 0;
   std::span<Line> line_;

@@ -43,6 +43,7 @@
 #include "window/cell.h"
 #include "window/deferred.h"
 #include "window/dictionary.h"
+#include "window/due_queue.h"
 #include "window/flagged.h"
 #include "window/old_results.h"
 #include "window/reserve.h"
@@ -97,11 +98,6 @@ class SessionStore final : public WindowStore {
     uint32_t entries;
     bool live;
   };
-  struct Due {
-    int64_t place, end;
-    uint64_t hash;
-    uint32_t slot;
-  };
   // What a deferred row has changed and is answered by, while result blocks are awaited.
   struct Answer {
     uint32_t slot = kNone;
@@ -120,6 +116,9 @@ class SessionStore final : public WindowStore {
   Session& pooled(uint32_t o) {
     return *reinterpret_cast<Session*>(&pool_.data()[size_t{o} * stride_]);
   }
+  // Of a slot that is not the overflow slot; its hash says the shard without a division.
+  uint32_t shard_of(uint32_t g) { return keys_.shard_of(slot(g).hash); }
+  uint32_t id_of(uint32_t g) { return g - shard_of(g) * keys_.capacity(); }
   static int64_t* cell(Session& session) { return reinterpret_cast<int64_t*>(&session + 1); }
   Kept& kept(Session& session) { return *reinterpret_cast<Kept*>(cell(session) + cells_.words()); }
   static bool empty(const Session& session) { return session.start > session.end; }
@@ -146,7 +145,9 @@ class SessionStore final : public WindowStore {
 
   uint32_t slot_of(const Rows& rows, uint32_t row, uint64_t line);
   void defer(const Rows& rows, uint32_t row);
-  void join(uint32_t g, const Rows& rows, uint32_t row);
+  template <bool kPlain>
+  uint32_t join_all(const Rows& rows, uint32_t good);
+  void join_another(uint32_t g, const Rows& rows, uint32_t row);
   Merge merge(uint32_t g, const Rows& rows, uint32_t row, int64_t place, Session*& into);
   Merge begin_another(uint32_t g, const Rows& rows, uint32_t row, int64_t place, Session*& into);
   void take_in(Session& into, Session& other);
@@ -171,10 +172,12 @@ class SessionStore final : public WindowStore {
 
   void arm(uint32_t g, Session& session, bool brought_forward);
   void push_due(uint32_t g, int64_t place, int64_t end);
-  Due pop_due();
   void rearm(uint32_t g);
   void drained(uint32_t g);
-  bool after(const Due& a, const Due& b) const;
+  auto by_place() const {
+    return [this](const DueSession& a, const DueSession& b) { return after(a, b); };
+  }
+  bool after(const DueSession& a, const DueSession& b) const;
   bool emit(ResultWriter& out);
   bool emit_plain(ResultWriter& out);
   bool fire_session(uint32_t g, Session& session, int64_t place, ResultWriter& out);
@@ -198,6 +201,7 @@ class SessionStore final : public WindowStore {
   uint32_t overflow_slot_;
   uint64_t watched_max_;  // entries of the heap
   TimingWheel wheel_;
+  DueQueue due_;
   FlaggedIntervals flagged_;
   OldResults old_;
   StoreCounts counts_;
@@ -206,9 +210,8 @@ class SessionStore final : public WindowStore {
   bool late_rows_;
 
   std::span<int64_t> slots_, pool_;
-  std::span<Due> heap_;
   std::span<Watch> watch_;
-  uint64_t due_count_ = 0, open_ = 0;
+  uint64_t open_ = 0;
   uint64_t armed_count_ =
       0;  // not plain: keys with an entry in the wheel, which will want the heap
   uint32_t free_pooled_ = 0;

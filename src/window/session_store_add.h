@@ -25,6 +25,7 @@ SessionStore<W, Cells>::SessionStore(const Plan& plan, ShardRange range, Reserve
       watched_max_(uint64_t{overflow_slot_} + 1 + (plain_ ? 0 : extra_ + plan.max_changes + 2)),
       wheel_(shape_.usual_gap(), overflow_slot_,
              uint64_t{overflow_slot_} + extra_ + 1 + (plain_ ? 0 : watched_max_ + extra_), reserve),
+      due_(watched_max_, reserve),
       old_(retracts_ ? plan.max_changes : 0, cells_.words(), reserve),
       row_words_(3 + W + cells_.words()),
       stride_(static_cast<uint32_t>((sizeof(Session) + (plain_ ? 0 : sizeof(Kept))) / 8) +
@@ -36,7 +37,6 @@ SessionStore<W, Cells>::SessionStore(const Plan& plan, ShardRange range, Reserve
   const size_t slots = size_t{overflow_slot_} + 1;
   slots_ = reserve.take<int64_t>(slots * stride_, "sessions");
   pool_ = reserve.take<int64_t>((extra_ + 1) * stride_, "sessions");
-  heap_ = reserve.take<Due>(watched_max_, "sessions");
   if (!plain_) watch_ = reserve.take<Watch>(slots, "sessions");
   if (slots_.empty()) return;
   for (uint32_t g = 0; g <= overflow_slot_; ++g) make_empty(slot(g));
@@ -76,14 +76,34 @@ void SessionStore<W, Cells>::add(const Rows& rows) {
     const uint32_t row = good_[missed_[k]];
     at_[missed_[k]] = slot_of(rows, row, line_[row]);
   }
+  const uint32_t refused = plain_ ? join_all<true>(rows, good) : join_all<false>(rows, good);
+  for (uint32_t k = 0; k < refused; ++k) settle(rows, missed_[k]);
+}
+
+// The rows in good_, each to its slot; returns how many have none: those stand in missed_.
+template <uint32_t W, class Cells>
+template <bool kPlain>
+uint32_t SessionStore<W, Cells>::join_all(const Rows& rows, uint32_t good) {
+  const int64_t gap = shape_.usual_gap();
   uint32_t refused = 0;
   for (uint32_t j = 0; j < good; ++j) {
-    if (at_[j] == kNone) [[unlikely]]
+    const uint32_t row = good_[j];
+    if (at_[j] == kNone) [[unlikely]] {
       missed_[refused++] = good_[j];
-    else
-      join(at_[j], rows, good_[j]);
+      continue;
+    }
+    Session& s = slot(at_[j]);
+    const int64_t time = rows.time[row].ns;
+    if (time < s.start || time > s.end || !(kPlain || shape_.same_cell(s.start, time))) {
+      join_another(at_[j], rows, row);
+      continue;
+    }
+    const int64_t end = kPlain ? later(EventTime{time}, Duration{gap}).ns : end_of(rows, row);
+    s.end = std::max(s.end, end);  // it only grows: nothing to arm
+    cells_.add(cell(s), rows, row);
+    ++counts_.natural;
   }
-  for (uint32_t k = 0; k < refused; ++k) settle(rows, missed_[k]);
+  return refused;
 }
 
 template <uint32_t W, class Cells>
@@ -109,22 +129,15 @@ void SessionStore<W, Cells>::defer(const Rows& rows, uint32_t row) {
   last_lost_ = std::max(last_lost_, stamp);
 }
 
-// A natural row.
+// A natural row that does not lie in its key's newest session.
 template <uint32_t W, class Cells>
-void SessionStore<W, Cells>::join(uint32_t g, const Rows& rows, uint32_t row) {
-  Session& s = slot(g);
-  const int64_t time = rows.time[row].ns;
-  if (time >= s.start && time <= s.end && shape_.same_cell(s.start, time)) [[likely]] {
-    s.end = std::max(s.end, end_of(rows, row));  // it only grows: nothing to arm
-    cells_.add(cell(s), rows, row);
-  } else {
-    Session* into = nullptr;
-    if (merge(g, rows, row, kNatural, into) == Merge::kNoRoom) {
-      overflow(rows, row, kNatural, into);
-      return;
-    }
-  }
-  ++counts_.natural;
+[[gnu::noinline]] void SessionStore<W, Cells>::join_another(uint32_t g, const Rows& rows,
+                                                            uint32_t row) {
+  Session* into = nullptr;
+  if (merge(g, rows, row, kNatural, into) == Merge::kNoRoom)
+    overflow(rows, row, kNatural, into);
+  else
+    ++counts_.natural;
 }
 
 // A row whose shard was full. Its batch has joined by now, so that ids may be recycled.
@@ -137,7 +150,7 @@ void SessionStore<W, Cells>::settle(const Rows& rows, uint32_t row) {
   if (g == kNone)
     overflow(rows, row, kNatural, into);
   else
-    join(g, rows, row);
+    join_another(g, rows, row);
 }
 
 // A row at its place, or a natural one, against all sessions of its key that are kept beyond that
@@ -259,10 +272,10 @@ bool SessionStore<W, Cells>::room_to_watch(uint32_t g) const {
   const bool own = g == overflow_slot_;
   if (plain_) {
     const auto* s = reinterpret_cast<const Session*>(&slots_.data()[size_t{g} * stride_]);
-    return wheel_.has_room(due_count_ + (own && s->armed == TimingWheel::kIdle ? 0 : 1));
+    return wheel_.has_room(due_.size() + (own && s->armed == TimingWheel::kIdle ? 0 : 1));
   }
-  return wheel_.has_room(due_count_ + (own ? 0 : 1)) &&
-         due_count_ + armed_count_ + (own ? 0 : 1) < watched_max_;
+  return wheel_.has_room(due_.size() + (own ? 0 : 1)) &&
+         due_.size() + armed_count_ + (own ? 0 : 1) < watched_max_;
 }
 
 template <uint32_t W, class Cells>

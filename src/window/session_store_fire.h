@@ -38,8 +38,9 @@ uint32_t SessionStore<W, Cells>::fire(EventTime frontier, EventTime until, uint3
     // From here on the heap holds all that stands in the wheel's tick, or before.
     const bool row = deferred_.due(frontier.ns) && deferred_.first_stamp() <= until.ns;
     const int64_t place = row ? std::min(limit, deferred_.first_stamp()) : limit;
-    const bool due = due_count_ > 0 && heap_[0].place <= place;
-    const uint64_t goal = wheel_.tick_of(due ? heap_[0].place : place);
+    const int64_t first = due_.empty() ? INT64_MAX : due_.first_place();
+    const bool due = !due_.empty() && first <= place;
+    const uint64_t goal = wheel_.tick_of(due ? first : place);
     if (due && wheel_.now() >= goal) {
       const bool done = plain_ ? emit_plain(out) : emit(out);
       if (!done && counts_.results == results) break;
@@ -53,7 +54,7 @@ uint32_t SessionStore<W, Cells>::fire(EventTime frontier, EventTime until, uint3
       used += 2;
     } else {
       fired_ = std::max(fired_, limit);
-      if (open_ == 0 && due_count_ == 0) used += forget_keys(budget - used);
+      if (open_ == 0 && due_.empty()) used += forget_keys(budget - used);
       break;
     }
   }
@@ -71,7 +72,7 @@ std::optional<EventTime> SessionStore<W, Cells>::next(EventTime frontier) const 
     earliest(wheel_.start_of(wheel_.now()));
   else if (wheel_.next_tick() != UINT64_MAX)
     earliest(wheel_.start_of(wheel_.next_tick()));
-  if (due_count_ > 0) earliest(heap_[0].place);
+  if (!due_.empty()) earliest(due_.first_place());
   if (deferred_.due(frontier.ns)) earliest(deferred_.first_stamp());
   if (answer_.slot != kNone) earliest(answer_.place);
   if (!place) return std::nullopt;
@@ -155,19 +156,9 @@ void SessionStore<W, Cells>::arm(uint32_t g, Session& session, bool brought_forw
 
 template <uint32_t W, class Cells>
 void SessionStore<W, Cells>::push_due(uint32_t g, int64_t place, int64_t end) {
-  if (W > 0 && g != overflow_slot_)  // emit() will want it
-    __builtin_prefetch(keys_.key(g / keys_.capacity(), g % keys_.capacity()));
-  DCHECK(due_count_ < heap_.size());
-  heap_[due_count_++] = {place, end, slot(g).hash, g};
-  std::push_heap(heap_.begin(), heap_.begin() + static_cast<ptrdiff_t>(due_count_),
-                 [this](const Due& a, const Due& b) { return after(a, b); });
-}
-
-template <uint32_t W, class Cells>
-typename SessionStore<W, Cells>::Due SessionStore<W, Cells>::pop_due() {
-  std::pop_heap(heap_.begin(), heap_.begin() + static_cast<ptrdiff_t>(due_count_),
-                [this](const Due& a, const Due& b) { return after(a, b); });
-  return heap_[--due_count_];
+  if (W > 1 && g != overflow_slot_)  // emit() will want it
+    __builtin_prefetch(keys_.key(shard_of(g), id_of(g)));
+  due_.push({place, end, slot(g).hash, g}, by_place());
 }
 
 // The wheel's entry of a key has come up.
@@ -188,28 +179,29 @@ void SessionStore<W, Cells>::rearm(uint32_t g) {
 }
 
 template <uint32_t W, class Cells>
-bool SessionStore<W, Cells>::after(const Due& a, const Due& b) const {
+bool SessionStore<W, Cells>::after(const DueSession& a, const DueSession& b) const {
   if (a.place != b.place) return a.place > b.place;
   if (a.end != b.end) return a.end > b.end;
   if (a.hash != b.hash) return a.hash > b.hash;
   if (a.slot == overflow_slot_ || b.slot == overflow_slot_) return a.slot > b.slot;
-  const uint32_t capacity = keys_.capacity();
-  const int64_t* x = keys_.key(a.slot / capacity, a.slot % capacity);
-  const int64_t* y = keys_.key(b.slot / capacity, b.slot % capacity);
+  const uint32_t shard = keys_.shard_of(a.hash), first = shard * keys_.capacity();
+  const int64_t* x = keys_.key(shard, a.slot - first);
+  const int64_t* y = keys_.key(shard, b.slot - first);
   return std::lexicographical_compare(y, y + W, x, x + W);
 }
 
 // The first of the heap. False: no result block is free.
 template <uint32_t W, class Cells>
 bool SessionStore<W, Cells>::emit_plain(ResultWriter& out) {
-  const Due& due = heap_[0];
+  const DueSession due = due_.first(by_place());
+  __builtin_prefetch(&slot(due_.second_slot()), 1, 3);
   const uint32_t g = due.slot;
   Session* found = nullptr;
   each(g, [&](Session& x) {
     if (x.end == due.end) found = &x;
   });
   if (found && !write(g, *found, out)) return false;
-  pop_due();
+  due_.pop(by_place());
   slot(g).armed = TimingWheel::kIdle;
   if (found) leave(g, *found);
   rearm(g);
@@ -220,7 +212,7 @@ bool SessionStore<W, Cells>::emit_plain(ResultWriter& out) {
 // the one that starts first is older.
 template <uint32_t W, class Cells>
 bool SessionStore<W, Cells>::emit(ResultWriter& out) {
-  const Due due = heap_[0];
+  const DueSession due = due_.first(by_place());
   Watch& watch = watch_[due.slot];
   const bool live = watch.live && watch.place == due.place && watch.end == due.end;
   Session* found = nullptr;
@@ -230,7 +222,7 @@ bool SessionStore<W, Cells>::emit(ResultWriter& out) {
         found = &x;
     });
   if (found && !fire_session(due.slot, *found, due.place, out)) return false;
-  pop_due();
+  due_.pop(by_place());
   --watch.entries;
   if (live) {
     watch.live = false;
@@ -238,7 +230,7 @@ bool SessionStore<W, Cells>::emit(ResultWriter& out) {
   }
   // Its stale entries kept the key.
   if (watch.entries == 0 && due.slot != overflow_slot_ && empty(slot(due.slot)))
-    keys_.note_closed(due.slot / keys_.capacity());
+    keys_.note_closed(shard_of(due.slot));
   return true;
 }
 
@@ -303,12 +295,10 @@ bool SessionStore<W, Cells>::write(uint32_t g, Session& session, ResultWriter& o
 
 template <uint32_t W, class Cells>
 void SessionStore<W, Cells>::write_key(int64_t* at, uint32_t g) {
-  if (W > 0 && g != overflow_slot_) {
-    const int64_t* key = keys_.key(g / keys_.capacity(), g % keys_.capacity());
-    std::copy(key, key + W, at);
-  } else {
+  if (W > 0 && g != overflow_slot_)
+    keys_.write_key(at, shard_of(g), id_of(g), slot(g).hash);
+  else
     std::fill(at, at + W, 0);
-  }
 }
 
 // The session is done with.
@@ -338,7 +328,7 @@ void SessionStore<W, Cells>::closed(uint32_t g) {
       flagged_.drop_through(shape_.lived_before(fired_));
   }
   if (g == overflow_slot_) return;
-  const uint32_t shard = g / keys_.capacity();
+  const uint32_t shard = shard_of(g);
   keys_.note_closed(shard);
   if (keys_.pressed(shard)) recycle(shard);
 }

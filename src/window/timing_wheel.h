@@ -105,8 +105,11 @@ class TimingWheel {
     const uint32_t at = chain_;
     chain_ = node_[at].next;
     const uint32_t used = node_[at].used;
-    for (uint32_t i = 0; chain_ && i < node_[chain_].used; ++i)
-      __builtin_prefetch(&word(node_[chain_].slot[i]), 1, 3);
+    if (chain_) {
+      const Node& next = node_[chain_];
+      __builtin_prefetch(&node_[next.next], 1, 3);
+      for (uint32_t i = 0; i < next.used; ++i) __builtin_prefetch(&word(next.slot[i]), 1, 3);
+    }
     entries_ -= used;
     for (uint32_t i = 0; i < used; ++i) {
       const uint32_t slot = node_[at].slot[i];
@@ -129,10 +132,11 @@ class TimingWheel {
   };
   static_assert(sizeof(Node) == 64);
 
-  // Where few keys share a tick, walking ticks costs more than sorting what is in them.
+  // Where few keys share a tick, walking ticks costs more than sorting what is in them; so does it
+  // where the buckets' nodes do not stay in the cache.
   static uint32_t shift_for(uint64_t gap, uint64_t keys) {
     const auto bits = static_cast<uint32_t>(std::bit_width(gap));
-    const auto parts = std::clamp(static_cast<uint32_t>(std::bit_width(keys / 16)), 7u, 10u);
+    const auto parts = std::clamp(static_cast<uint32_t>(std::bit_width(keys / 1024)), 7u, 10u);
     return bits > parts ? bits - parts : 0;
   }
   static uint64_t biased(int64_t time) { return static_cast<uint64_t>(time) ^ (uint64_t{1} << 63); }
@@ -185,6 +189,7 @@ class TimingWheel {
   void find_next() {
     const uint32_t bucket = earliest_bucket();
     next_ = bucket == kBuckets ? UINT64_MAX : start_of_bucket(bucket);
+    if (bucket != kBuckets) __builtin_prefetch(&node_.data()[head_[bucket]], 1, 3);
   }
 
   uint32_t shift_;

@@ -7,13 +7,12 @@
 namespace tidewire {
 namespace {
 
-TEST(Hash, OneWordIsABijection) {  // an odd multiplier has an inverse modulo 2^64
-  const HashSeed seed;
-  uint64_t inverse = seed.multiplier;
-  for (int i = 0; i < 6; ++i) inverse *= 2 - seed.multiplier * inverse;  // Newton
-  for (int64_t k : {int64_t{0}, int64_t{1}, int64_t{-1}, INT64_MIN, INT64_MAX}) {
-    EXPECT_EQ(static_cast<int64_t>(hash_words<1>(&k, seed) * inverse), k);
-  }
+TEST(Hash, OneWordComesBackFromItsHash) {
+  for (const uint64_t multiplier : {HashSeed{}.multiplier, uint64_t{1}, uint64_t{3}, UINT64_MAX})
+    for (const int64_t k : {int64_t{0}, int64_t{1}, int64_t{-1}, INT64_MIN, INT64_MAX}) {
+      const uint64_t hash = hash_words<1>(&k, {multiplier, 7});
+      EXPECT_EQ(static_cast<int64_t>(hash * inverse_of(multiplier)), k);
+    }
 }
 
 TEST(Hash, EveryWordAndTheSeedMatter) {
