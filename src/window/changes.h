@@ -66,18 +66,26 @@ class Changes {
     }
     return kNone;
   }
-  // Behind a find() that failed; there is room.
-  uint32_t add(int64_t end, uint64_t hash, uint32_t shard, uint32_t id) {
+  // The same, made where it is not there yet; there is room.
+  uint32_t find_or_add(int64_t end, uint64_t hash, uint32_t shard, uint32_t id) {
+    const uint32_t priority = priority_of(end, hash);
+    const int64_t* key = keys_.key(shard, id);
+    uint32_t* link = &root_;
+    while (*link != kNone && change_[*link].priority >= priority) {
+      Change& change = change_[*link];
+      if (before(end, hash, key, change))
+        link = &change.left;
+      else if (behind(end, hash, key, change))
+        link = &change.right;
+      else
+        return *link;
+    }
     DCHECK(free_ != kNone);
     const uint32_t made = free_;
     Change& change = change_[made];
     free_ = change.left;
     ++used_;
-    change = {end, hash, shard, id, kNone, kNone, priority_of(end, hash), 0, false, false};
-    const int64_t* key = keys_.key(shard, id);
-    uint32_t* link = &root_;
-    while (*link != kNone && change_[*link].priority >= change.priority)
-      link = before(end, hash, key, change_[*link]) ? &change_[*link].left : &change_[*link].right;
+    change = {end, hash, shard, id, kNone, kNone, priority, 0, false, false};
     // What hung there is split into what comes before the new one and what behind.
     uint32_t rest = *link;
     *link = made;

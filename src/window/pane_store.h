@@ -79,15 +79,15 @@ class PaneStore final : public WindowStore {
     return rows.min_time.ns >= newest_->start && rows.max_time.ns < newest_->end &&
            rows.max_stamp.ns < newest_->natural_until;
   }
-  bool in_two_panes(const Rows& rows);
+  uint32_t find_panes(const Rows& rows);
   void add_mixed(const Rows& rows);
   Pane* place_odd(const Rows& rows, uint32_t row);
   void defer_or_drop(const Rows& rows, uint32_t row, int64_t last_end);
   void lose(int64_t stamp, int64_t time);
   int64_t first_open_end(int64_t stamp, int64_t time) const;
   void late(const Rows& rows, uint32_t row);
-  template <class At, class PaneOf>
-  void combine(const Rows& rows, uint32_t count, At at, PaneOf pane);
+  template <class PaneOf>
+  void combine(const Rows& rows, PaneOf pane);
   int64_t* locate(const Rows& rows, uint32_t row, uint64_t line, Pane& pane);
   void settle(const Rows& rows, uint32_t row, uint64_t line, Pane& pane);
   Pane* find_pane(int64_t start) const;
@@ -116,6 +116,7 @@ class PaneStore final : public WindowStore {
     uint32_t shard = 0, id = 0;
     int64_t end = 0;  // of the next window
     int64_t last_end = 0;
+    uint32_t change = 0;  // that window's, where it is known already
     bool took_back = false;
   };
   struct Show {  // the window and shard being shown provisionally
@@ -218,7 +219,7 @@ class PaneStore final : public WindowStore {
   uint32_t open_count_ = 0, spare_count_ = 0;
   size_t free_chunk_count_ = 0;
 
-  Pane none_{};
+  Pane none_{};            // for rows that are in no pane, or not yet
   Pane* newest_ = &none_;  // the two panes used last; whole batches fall into the first
   Pane* previous_ = &none_;
   int64_t next_point_ = kNever;
@@ -236,8 +237,7 @@ class PaneStore final : public WindowStore {
   std::array<int64_t*, kBatchMax> cell_;
   std::array<uint32_t, kBatchMax> id_;
   alignas(32) std::array<Pane*, kBatchMax + 4> pane_;
-  alignas(32) std::array<int64_t, kBatchMax + 4> fits_;
-  std::array<uint8_t, kBatchMax + 1> good_, odd_, missed_;
+  std::array<uint8_t, kBatchMax + 1> odd_, missed_;
 };
 
 // Instantiated for W in {0, 1, 2, 4} in pane_store_stats.cc and pane_store_wide.cc.

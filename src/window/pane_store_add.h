@@ -46,7 +46,7 @@ PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& rese
   if (accumulation_ == Accumulation::kRetracting)
     old_sum_ = reserve.take<int64_t>(chunk_words, "panes");
   cell_sum_ = reserve.take<int64_t>(cells_.words(), "panes");
-  const auto tables = reserve.take<int64_t*>(panes * keys_.shards(), "panes");
+  const auto tables = reserve.take<int64_t*>((panes + 1) * keys_.shards(), "panes");
   const auto overflow = reserve.take<int64_t>((panes + 1) * cells_.words(), "panes");
   const auto memory = reserve.take<int64_t>(chunks * chunk_words, "panes");
   cells_.clear(overflow.data(), overflow.size() / cells_.words());
@@ -60,6 +60,7 @@ PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& rese
     spare_[spare_count_++] = &pane;
   }
   if (!overflow.empty()) trash_ = &overflow[panes * cells_.words()];
+  if (!tables.empty()) none_.chunk = &tables[panes * keys_.shards()];
   none_.start = INT64_MAX;  // holds no row: no time is that late, no stamp that early
   none_.end = none_.natural_until = none_.last_end = INT64_MIN;
 }
@@ -81,10 +82,10 @@ void PaneStore<W, Cells>::add(const Rows& rows) {
     counts_.natural += rows.count;
     return;
   }
-  combine(
-      rows, rows.count, [](uint32_t i) { return i; }, [pane](uint32_t) { return pane; });
+  combine(rows, [pane](uint32_t) { return pane; });
 }
 
+// Rows of several panes, or some that are not natural: these go to the pane that holds nothing.
 template <uint32_t W, class Cells>
 void PaneStore<W, Cells>::add_mixed(const Rows& rows) {
   if (early_rows_ > 0) {
@@ -94,34 +95,22 @@ void PaneStore<W, Cells>::add_mixed(const Rows& rows) {
     }
     return;
   }
-  if (in_two_panes(rows)) {
-    combine(
-        rows, rows.count, [](uint32_t i) { return i; }, [this](uint32_t j) { return pane_[j]; });
-    return;
+  const uint32_t odd = find_panes(rows);
+  for (uint32_t k = 0; k < odd; ++k) {
+    Pane* const pane = place_odd(rows, odd_[k]);
+    pane_[odd_[k]] = pane ? pane : &none_;
   }
-  uint32_t good = 0, odd = 0;
-  for (uint32_t i = 0; i < rows.count; ++i) {
-    good_[good] = odd_[odd] = static_cast<uint8_t>(i);
-    pane_[good] = pane_[i];
-    good += static_cast<uint32_t>(fits_[i] & 1);
-    odd += static_cast<uint32_t>(~fits_[i] & 1);
-  }
-  for (uint32_t k = 0; k < odd; ++k)
-    if (Pane* pane = place_odd(rows, odd_[k])) {
-      good_[good] = odd_[k];
-      pane_[good++] = pane;
-    }
   if (previous_ != &none_ && previous_->start > newest_->start) std::swap(newest_, previous_);
-  for (uint32_t j = 0; j < good; ++j) DCHECK(pane_[j]->natural_until > fired_);  // I2
-  combine(
-      rows, good, [this](uint32_t j) { return uint32_t{good_[j]}; },
-      [this](uint32_t j) { return pane_[j]; });
+  for (uint32_t i = 0; i < rows.count; ++i)
+    DCHECK(pane_[i] == &none_ || pane_[i]->natural_until > fired_);  // I2
+  combine(rows, [this](uint32_t i) { return pane_[i]; });
 }
 
-// Is every row natural and in one of the two panes used last? Four rows at a time: as a plain loop
-// it branches, which costs 4 ns a row where two panes alternate.
+// Each row's pane, if it is natural in one of the two used last; the others are listed in odd_.
+// Four rows at a time: as a plain loop it branches, which costs 4 ns a row where two panes
+// alternate.
 template <uint32_t W, class Cells>
-bool PaneStore<W, Cells>::in_two_panes(const Rows& rows) {
+uint32_t PaneStore<W, Cells>::find_panes(const Rows& rows) {
   const auto all = [](int64_t x) { return _mm256_set1_epi64x(x); };
   struct Bounds {
     __m256i before, after, until, pane;
@@ -136,21 +125,20 @@ bool PaneStore<W, Cells>::in_two_panes(const Rows& rows) {
         _mm256_and_si256(_mm256_cmpgt_epi64(time, p.before), _mm256_cmpgt_epi64(p.after, time)),
         _mm256_cmpgt_epi64(p.until, stamp));
   };
-  __m256i every = all(-1);
-  const auto four = [&](__m256i time, __m256i stamp, uint32_t i) {
+  uint32_t odd = 0;
+  const auto four = [&](__m256i time, __m256i stamp, uint32_t i, uint32_t rows_there) {
     const __m256i in_a = holds(a, time, stamp), in_b = holds(b, time, stamp);
-    const __m256i fits = _mm256_or_si256(in_a, in_b);
-    _mm256_store_si256(reinterpret_cast<__m256i*>(&fits_[i]), fits);
     _mm256_store_si256(reinterpret_cast<__m256i*>(&pane_[i]),
                        _mm256_blendv_epi8(a.pane, b.pane, in_b));
-    return fits;
+    const int in_either = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_or_si256(in_a, in_b)));
+    for (uint32_t none = ~static_cast<uint32_t>(in_either) & rows_there; none; none &= none - 1)
+      odd_[odd++] = static_cast<uint8_t>(i + static_cast<uint32_t>(std::countr_zero(none)));
   };
   const auto load = [](const EventTime* at) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
   };
   uint32_t i = 0;
-  for (; i + 4 <= rows.count; i += 4)
-    every = _mm256_and_si256(every, four(load(rows.time + i), load(rows.stamp + i), i));
+  for (; i + 4 <= rows.count; i += 4) four(load(rows.time + i), load(rows.stamp + i), i, 0xF);
   if (i < rows.count) {  // the last few, filled up with the last row
     alignas(32) int64_t time[4], stamp[4];
     for (uint32_t k = 0; k < 4; ++k) {
@@ -161,9 +149,9 @@ bool PaneStore<W, Cells>::in_two_panes(const Rows& rows) {
     const auto full = [](const int64_t* at) {
       return _mm256_load_si256(reinterpret_cast<const __m256i*>(at));
     };
-    every = _mm256_and_si256(every, four(full(time), full(stamp), i));
+    four(full(time), full(stamp), i, (1u << (rows.count - i)) - 1);
   }
-  return _mm256_movemask_epi8(every) == -1;
+  return odd;
 }
 
 // A row that is not natural in one of the two panes used last. Null: it has been dealt with.
@@ -239,50 +227,56 @@ int64_t PaneStore<W, Cells>::first_open_end(int64_t stamp, int64_t time) const {
   return geometry_.first_end(std::max(time, subtract_to_edge(stamp, geometry_.lateness())));
 }
 
+// Adds each row to its cell in pane(row). Rows of the pane that holds nothing are dealt with.
 template <uint32_t W, class Cells>
-template <class At, class PaneOf>
-void PaneStore<W, Cells>::combine(const Rows& rows, uint32_t count, At at, PaneOf pane) {
-  const uint32_t words = cells_.words();
+template <class PaneOf>
+void PaneStore<W, Cells>::combine(const Rows& rows, PaneOf pane) {
+  const uint32_t words = cells_.words(), count = rows.count;
   uint32_t missed = 0;
-  for (uint32_t j = 0; j < count; ++j) {
-    const uint32_t row = at(j);
-    const auto match = keys_.match(rows, row, line_[row]);
-    int64_t* const chunk = pane(j)->chunk[keys_.shard_of(rows.hash[row])];
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto match = keys_.match(rows, i, line_[i]);
+    int64_t* const chunk = pane(i)->chunk[keys_.shard_of(rows.hash[i])];
     // As an integer: the chunk may be null and the id of a miss is no id.
     const uintptr_t cell = reinterpret_cast<uintptr_t>(chunk) + uint64_t{match.id} * words * 8;
-    cell_[j] = reinterpret_cast<int64_t*>(cell);
-    __builtin_prefetch(cell_[j], 1, 3);
-    if (words > 8) __builtin_prefetch(cell_[j] + 8, 1, 3);
+    cell_[i] = reinterpret_cast<int64_t*>(cell);
+    __builtin_prefetch(cell_[i], 1, 3);
+    if (words > 8) __builtin_prefetch(cell_[i] + 8, 1, 3);
     if constexpr (!Dictionary<W>::kExact) {
-      id_[j] = match.found ? match.id : kNoId;
-      __builtin_prefetch(keys_.key(keys_.shard_of(rows.hash[row]), match.id), 0, 3);
+      id_[i] = match.found ? match.id : kNoId;
+      __builtin_prefetch(keys_.key(keys_.shard_of(rows.hash[i]), match.id), 0, 3);
     }
-    missed_[missed] = static_cast<uint8_t>(j);
+    missed_[missed] = static_cast<uint8_t>(i);
     missed += static_cast<uint32_t>(!match.found | (chunk == nullptr));
   }
   if constexpr (!Dictionary<W>::kExact) {
     missed = 0;
-    for (uint32_t j = 0; j < count; ++j) {
-      const uint32_t row = at(j), shard = keys_.shard_of(rows.hash[row]);
-      const bool same = id_[j] != kNoId && keys_.confirm(shard, id_[j], rows, row);
-      missed_[missed] = static_cast<uint8_t>(j);
-      missed += static_cast<uint32_t>(!same | (pane(j)->chunk[shard] == nullptr));
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t shard = keys_.shard_of(rows.hash[i]);
+      const bool same = id_[i] != kNoId && keys_.confirm(shard, id_[i], rows, i);
+      missed_[missed] = static_cast<uint8_t>(i);
+      missed += static_cast<uint32_t>(!same | (pane(i)->chunk[shard] == nullptr));
     }
   }
-  for (uint32_t k = 0; k < missed; ++k) keys_.prefetch(line_[at(missed_[k])] + 1);
-  uint32_t refused = 0;
+  for (uint32_t k = 0; k < missed; ++k) keys_.prefetch(line_[missed_[k]] + 1);
+  uint32_t refused = 0, elsewhere = 0;
   for (uint32_t k = 0; k < missed; ++k) {
-    const uint32_t j = missed_[k], row = at(j);
-    cell_[j] = locate(rows, row, line_[row], *pane(j));
-    if (cell_[j]) continue;
-    cell_[j] = trash_;
-    missed_[refused++] = static_cast<uint8_t>(j);
+    const uint32_t row = missed_[k];
+    Pane* const p = pane(row);
+    if (p == &none_) {
+      ++elsewhere;
+    } else if (int64_t* const cell = locate(rows, row, line_[row], *p)) {
+      cell_[row] = cell;
+      continue;
+    } else {
+      missed_[refused++] = static_cast<uint8_t>(row);
+    }
+    cell_[row] = trash_;
   }
-  cells_.add_all(cell_.data(), rows, count, at);
-  counts_.natural += count - refused;
+  cells_.add_all(cell_.data(), rows, count, [](uint32_t i) { return i; });
+  counts_.natural += count - refused - elsewhere;
   for (uint32_t k = 0; k < refused; ++k) {
-    const uint32_t row = at(missed_[k]);
-    settle(rows, row, line_[row], *pane(missed_[k]));
+    const uint32_t row = missed_[k];
+    settle(rows, row, line_[row], *pane(row));
   }
 }
 

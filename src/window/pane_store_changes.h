@@ -188,11 +188,11 @@ void PaneStore<W, Cells>::apply(const SingleRow& single) {
     return;
   }
   const auto id = static_cast<uint32_t>((cell - pane->chunk[shard]) / cells_.words());
+  update_ = {false, single, shard, id, first, last, Changes<W>::kNone, false};
   if (!keep_changes(single, shard, id)) return lose(stamp, time);
   cells_.add(cell, rows, 0);
   ++counts_.deferred;
-  if (early_rows_ > 0 || (first <= stamp && !gathers_))
-    update_ = {true, single, shard, id, first, last, false};
+  update_.busy = early_rows_ > 0 || (first <= stamp && !gathers_);
 }
 
 // Does the row join what a result of the window has said already?
@@ -225,8 +225,8 @@ bool PaneStore<W, Cells>::keep_changes(const SingleRow& row, uint32_t shard, uin
     if (missing > changes_.left()) return false;
   }
   each([&](Span window) {
-    uint32_t at = changes_.find(window.end, row.hash, key);
-    if (at == Changes<W>::kNone) at = changes_.add(window.end, row.hash, shard, id);
+    const uint32_t at = changes_.find_or_add(window.end, row.hash, shard, id);
+    if (window.end == update_.end) update_.change = at;
     auto& change = changes_[at];
     int64_t* const kept = changes_.cell(at);
     switch (accumulation_) {
@@ -264,7 +264,9 @@ bool PaneStore<W, Cells>::emit_update(ResultWriter& out) {
           .kind = RunKind::kUpdate,
           .fire = behind ? FireKind::kUpdate : FireKind::kEarly,
           .flags = flags_of(window)};
-  const uint32_t at = changes_.find(window.end, row.hash, keys_.key(update_.shard, update_.id));
+  uint32_t at = update_.change;
+  if (at == Changes<W>::kNone)
+    at = changes_.find(window.end, row.hash, keys_.key(update_.shard, update_.id));
   if (behind && !gathers_) {
     const uint64_t index =
         uint64_t{geometry_.index_of(window, window.end)} + changes_[at].updates + 1;
@@ -286,6 +288,7 @@ bool PaneStore<W, Cells>::emit_update(ResultWriter& out) {
   }
   update_.busy = window.end < update_.last_end;
   update_.end = geometry_.next_end(window.end);
+  update_.change = Changes<W>::kNone;
   if (update_.end > row.stamp.ns && early_rows_ == 0) update_.busy = false;
   return true;
 }
