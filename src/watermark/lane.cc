@@ -1,5 +1,7 @@
 #include "watermark/lane.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <array>
 
@@ -36,8 +38,6 @@ bool any_far_ahead(const EventBatch& batch, Duration max_ahead) {
   return far != 0;
 }
 
-using Lateness = std::array<uint64_t, kBatchMax>;
-
 // Without a branch: in common disorder nobody could predict it.
 uint64_t lateness(EventTime time, EventTime highest) {
   const uint64_t distance = static_cast<uint64_t>(highest.ns) - static_cast<uint64_t>(time.ns);
@@ -46,7 +46,8 @@ uint64_t lateness(EventTime time, EventTime highest) {
 
 // How far each event of a partition, alone in its lane, came behind the highest before it. Where
 // nothing but its events has moved the watermark, that is stamp + bound, and the loop vectorises.
-void find_lateness(const EventBatch& batch, EventTime highest, Duration bound, Lateness& late) {
+void find_lateness(const EventBatch& batch, EventTime highest, Duration bound,
+                   std::array<uint64_t, kBatchMax>& late) {
   if (batch.stamp[0] == earlier(highest, bound) && batch.stamp[0].is_point()) {
     for (uint32_t i = 0; i < batch.count; ++i)
       late[i] = static_cast<uint64_t>(
@@ -89,12 +90,71 @@ void Lane::stamp(EventBatch& batch, LaneCounts& counts, const uint8_t* progress)
   batch.max_stamp = EventTime::before_all();
   batch.outside = 0;
   if (holding_ || options_.watermark_by != WatermarkBy::kEvents)
-    stamp_any<true>(batch, counts, progress);
-  else if (partitions_.size() == 1 && batch.count > 0 && batch.min_time >= options_.min_time &&
-           !any_far_ahead(batch, options_.max_ahead))
+    return stamp_any<true>(batch, counts, progress);
+  const bool guards_are_met = batch.count > 0 && batch.min_time >= options_.min_time &&
+                              !any_far_ahead(batch, options_.max_ahead);
+  EventTime first_arrival;
+  if (guards_are_met && partitions_.size() == 1)
     stamp_one(batch);
+  else if (guards_are_met && options_.max_behind == kNever && nobody_expires(batch, first_arrival))
+    stamp_calm(batch, first_arrival);
   else
     stamp_any<false>(batch, counts, progress);
+}
+
+// Does every event have an arrival stamp, and none of them turn a partition idle? `first`: the
+// least of them.
+bool Lane::nobody_expires(const EventBatch& batch, EventTime& first) const {
+  int64_t low = INT64_MAX, high = INT64_MIN;
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    low = std::min(low, batch.arrival[i].ns);
+    high = std::max(high, batch.arrival[i].ns);
+  }
+  first = {low};
+  return low != INT64_MIN && high != INT64_MAX &&
+         EventTime{high} <= std::min(next_expiry_, limit(first, options_.idle_after));
+}
+
+// Several partitions of which none turns idle, is left behind or meets a guard: what stamp_any()
+// does for such a batch, and no more.
+void Lane::stamp_calm(EventBatch& batch, EventTime first_arrival) {
+  const bool own = options_.lateness_by == LatenessBy::kPartition;
+  const int64_t bound = bound_.ns, edge = INT64_MIN + bound;
+  PartitionTracker* const trackers = partitions_.data();
+  int64_t frontier = frontier_.ns, top = INT64_MIN;
+  Lateness late;
+  uint64_t any_late = 0;
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    const EventTime time = batch.time[i];
+    const PartitionId id = batch.partition[i];
+    DCHECK(index_of(id) < partitions_.size());
+    PartitionTracker& p = trackers[index_of(id)];
+    const EventTime highest = p.highest;
+    const int64_t watermark = highest.ns < edge ? INT64_MIN : highest.ns - bound;
+    const int64_t stamp = own ? std::max(watermark, frontier) : frontier;
+    batch.stamp[i] = {stamp};
+    top = std::max(top, stamp);
+    late[i] = lateness(time, highest);
+    any_late |= late[i];
+    const bool joins = idle(p) || !known(p);
+    p.heard = batch.arrival[i];
+    const bool rises = time > highest;
+    if (rises) {
+      p.highest = time;
+      leader_ = std::max(leader_, time);
+    }
+    if (!joins && !(rises && (id == holder_ || holder_ == kNobody))) [[likely]]
+      continue;
+    discovered_ = std::max(discovered_, index_of(id) + 1);
+    if (rises && (id == holder_ || holder_ == kNobody))
+      refresh();
+    else
+      join(id);
+    frontier = frontier_.ns;
+  }
+  batch.max_stamp = {top};
+  next_expiry_ = std::min(next_expiry_, limit(first_arrival, options_.idle_after));
+  remember(late, batch.count, any_late);
 }
 
 // Alone, a partition is its own leader and, idle or not, its own largest watermark: idleness,
@@ -118,7 +178,7 @@ void Lane::stamp_one(EventBatch& batch) {
     } else if (const uint64_t times = sample(); times > 0) {
       Lateness late;
       find_lateness(batch, p.highest, bound_, late);
-      remember(late, batch.count, times);
+      remember_each(late, batch.count, times);
     }
   }
   p.highest = std::max(p.highest, batch.max_time);
@@ -209,11 +269,7 @@ void Lane::stamp_any(EventBatch& batch, LaneCounts& counts, const uint8_t* progr
   }
   while (by_marks && mark < batch.marks) take_mark(batch.mark[mark++]);
   batch.max_stamp = top;
-  if (!record_ || !by_events || stayed == 0) return;
-  if (any_late == 0)
-    record_->lateness.record(0, stayed);
-  else
-    remember(late, stayed, sample());
+  if (by_events && stayed > 0) remember(late, stayed, any_late);
 }
 
 // Counts an event that some guard does not like. True: its policy ends the event.
@@ -251,7 +307,15 @@ uint64_t Lane::sample() {
   return n < kExact ? 1 : n % kOneOf == 0 ? kOneOf : 0;
 }
 
-void Lane::remember(const std::array<uint64_t, kBatchMax>& late, uint32_t events, uint64_t times) {
+void Lane::remember(const Lateness& late, uint32_t events, uint64_t any_late) {
+  if (!record_) return;
+  if (any_late == 0)
+    record_->lateness.record(0, events);
+  else
+    remember_each(late, events, sample());
+}
+
+void Lane::remember_each(const Lateness& late, uint32_t events, uint64_t times) {
   if (times == 0) return;
   record_->lateness.record_all(late, events, times);
   const auto bound = static_cast<uint64_t>(bound_.ns);
@@ -311,17 +375,61 @@ void Lane::refresh() {
     holding_ = options_.declared == 0 || holder_ != kNobody;
     if (holding_) return;
   }
-  const PartitionTracker* least = nullptr;
-  for (const PartitionTracker& p : partitions_.first(discovered_))
-    if (p.highest >= trailing_ && known(p) && !idle(p) && (!least || p.highest < least->highest))
-      least = &p;
-  if (least) {
-    holder_ = PartitionId{static_cast<uint32_t>(least - partitions_.data())};
-    overtaken_ = limit(least->highest, options_.max_behind);
-    frontier_ = std::max(frontier_, earlier(least->highest, bound_));
+  const uint32_t least = find_least();
+  if (least < discovered_) {
+    const EventTime highest = partitions_[least].highest;
+    holder_ = PartitionId{least};
+    overtaken_ = limit(highest, options_.max_behind);
+    frontier_ = std::max(frontier_, earlier(highest, bound_));
   } else {
     frontier_ = std::max(frontier_, earlier(leader_, bound_));
   }
+}
+
+// The first of the partitions that count with the least `highest`; discovered_: none counts. Where
+// partitions are in order each move of the holder asks for it: four at a time, without a branch.
+uint32_t Lane::find_least() const {
+  const auto counts = [this](const PartitionTracker& p) {
+    return p.highest >= trailing_ && known(p) && !idle(p);
+  };
+  const auto all = [](int64_t x) { return _mm256_set1_epi64x(x); };
+  const __m256i trailing = all(trailing_.ns), before_all = all(INT64_MIN),
+                idle_mark = all(INT64_MAX);
+  alignas(32) int64_t highest[4], index[4];
+  __m256i least = all(INT64_MAX), at = all(discovered_);
+  __m256i now = _mm256_set_epi64x(3, 1, 2, 0);  // as the halves of two loads come to lie
+  uint32_t i = 0;
+  for (; i + 4 <= discovered_; i += 4) {
+    const auto* pairs = reinterpret_cast<const __m256i*>(&partitions_.data()[i]);
+    const __m256i a = _mm256_loadu_si256(pairs), b = _mm256_loadu_si256(pairs + 1);
+    const __m256i high = _mm256_unpacklo_epi64(a, b), heard = _mm256_unpackhi_epi64(a, b);
+    const __m256i unknown = _mm256_and_si256(_mm256_cmpeq_epi64(high, before_all),
+                                             _mm256_cmpeq_epi64(heard, before_all));
+    const __m256i out =
+        _mm256_or_si256(_mm256_or_si256(unknown, _mm256_cmpgt_epi64(trailing, high)),
+                        _mm256_cmpeq_epi64(heard, idle_mark));
+    const __m256i better = _mm256_andnot_si256(out, _mm256_cmpgt_epi64(least, high));
+    least = _mm256_blendv_epi8(least, high, better);
+    at = _mm256_blendv_epi8(at, now, better);
+    now = _mm256_add_epi64(now, all(4));
+  }
+  _mm256_store_si256(reinterpret_cast<__m256i*>(highest), least);
+  _mm256_store_si256(reinterpret_cast<__m256i*>(index), at);
+  auto found = static_cast<uint32_t>(index[0]);
+  int64_t lowest = highest[0];
+  for (uint32_t k = 1; k < 4; ++k) {
+    const auto other = static_cast<uint32_t>(index[k]);
+    if (highest[k] > lowest || (highest[k] == lowest && other >= found)) continue;
+    lowest = highest[k];
+    found = other;
+  }
+  for (; i < discovered_; ++i) {
+    const PartitionTracker& p = partitions_[i];
+    if (!counts(p) || (found < discovered_ && p.highest.ns >= lowest)) continue;
+    lowest = p.highest.ns;
+    found = i;
+  }
+  return found;
 }
 
 // `trailing_` is the least `highest` that is not max_behind the leader. Behind any leader is who

@@ -132,7 +132,11 @@ class Lane {
   const LaneOptions& options() const { return options_; }
 
  private:
+  using Lateness = std::array<uint64_t, kBatchMax>;  // how far each event came behind
+
   void stamp_one(EventBatch& batch);  // one partition, nothing odd: vectorises
+  void stamp_calm(EventBatch& batch, EventTime first_arrival);
+  bool nobody_expires(const EventBatch& batch, EventTime& first) const;
   template <bool kWhole>
   void stamp_any(EventBatch& batch, LaneCounts& counts, const uint8_t* progress);
   bool ends(EventBatch& batch, uint32_t i, bool far, LaneCounts& counts);
@@ -140,11 +144,13 @@ class Lane {
                LaneCounts& counts);
   void take_mark(const Mark& mark);
   uint64_t sample();
-  void remember(const std::array<uint64_t, kBatchMax>& late, uint32_t events, uint64_t times);
+  void remember(const Lateness& late, uint32_t events, uint64_t any_late);
+  void remember_each(const Lateness& late, uint32_t events, uint64_t times);
   void hear(PartitionTracker& partition, EventTime arrival);
   void join(PartitionId id);
   void lead(EventTime highest);
   void refresh();
+  uint32_t find_least() const;
   void expire(EventTime arrival);
   void look_at_hold(EventTime arrival);
   bool far_ahead(EventTime time, EventTime arrival) const;
