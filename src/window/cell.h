@@ -52,6 +52,12 @@ class StatsCells {
   static void merge(int64_t* into, const int64_t* from) {
     store(into, combine(load(into), load(from)));
   }
+  // Of the cells at word `at` of two parts or more.
+  static void sum(int64_t* to, const int64_t* const* part, uint32_t parts, size_t at) {
+    __m256i all = load(part[0] + at);
+    for (uint32_t p = 1; p < parts; ++p) all = combine(all, load(part[p] + at));
+    store(to, all);
+  }
   void add(int64_t* cell, const Rows& rows, uint32_t row) const {
     store(cell, combine(load(cell), lift(column(rows)[row])));
   }
@@ -131,6 +137,10 @@ class WideCells {
     into[0] += from[0];
     for (uint32_t k = 0; k < parts_; ++k)
       merge_part(part_[k], into + part_[k].word, from + part_[k].word);
+  }
+  void sum(int64_t* to, const int64_t* const* part, uint32_t parts, size_t at) const {
+    copy(to, part[0] + at);
+    for (uint32_t p = 1; p < parts; ++p) merge(to, part[p] + at);
   }
   void add(int64_t* cell, const Rows& rows, uint32_t row) const {
     add_all(&cell, rows, 1, [row](uint32_t) { return row; });

@@ -150,9 +150,7 @@ class PaneStore final : public WindowStore {
   uint16_t flags_of(Span window) const;
   uint32_t chunks_of(uint32_t shard, uint32_t first, uint32_t last);
   bool emit_shard(ResultWriter& out, uint32_t& used);
-  // `after`: cells of the next shard, stream in while this one is summed; or null.
-  const int64_t* sum_of_chunks(uint32_t shard, uint32_t parts, const int64_t* after,
-                               std::span<int64_t> sum);
+  const int64_t* sum_of_chunks(uint32_t shard, uint32_t parts, std::span<int64_t> sum);
   bool emit_overflow(ResultWriter& out);
   void write_key(int64_t* row, uint32_t shard, uint32_t id) const;
   bool close_chunk(Pane& pane, uint32_t shard);
@@ -211,11 +209,12 @@ class PaneStore final : public WindowStore {
   std::span<Pane*> open_;   // by start; the first open_count_
   std::span<Pane*> spare_;  // the first spare_count_
   std::span<int64_t*> free_chunks_;
-  std::span<const int64_t*> part_;  // chunks of the shard being summed
-  std::span<int64_t> sum_;          // one chunk
-  std::span<int64_t> old_sum_;      // retracting: another
-  std::span<int64_t> cell_sum_;     // one cell
-  int64_t* trash_ = nullptr;        // a cell for rows that are settled after their batch
+  std::span<const int64_t*> part_;   // chunks of the shard being summed
+  std::span<const int64_t*> ahead_;  // of the one behind it
+  std::span<int64_t> sum_;           // one chunk
+  std::span<int64_t> old_sum_;       // retracting: another
+  std::span<int64_t> cell_sum_;      // one cell
+  int64_t* trash_ = nullptr;         // a cell for rows that are settled after their batch
   uint32_t open_count_ = 0, spare_count_ = 0;
   size_t free_chunk_count_ = 0;
 

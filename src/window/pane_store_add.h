@@ -41,6 +41,7 @@ PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& rese
   open_ = reserve.take<Pane*>(panes, "panes");
   spare_ = reserve.take<Pane*>(panes, "panes");
   part_ = reserve.take<const int64_t*>(panes, "panes");
+  ahead_ = reserve.take<const int64_t*>(panes, "panes");
   free_chunks_ = reserve.take<int64_t*>(chunks, "panes");
   sum_ = reserve.take<int64_t>(chunk_words, "panes");
   if (accumulation_ == Accumulation::kRetracting)

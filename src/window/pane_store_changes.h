@@ -46,9 +46,9 @@ bool PaneStore<W, Cells>::emit_by_key(ResultWriter& out, uint32_t& used) {
   if (!half_written(shard)) window_.ranks = static_cast<uint32_t>(keys_.in_order(shard).size());
   const int64_t *fresh = nullptr, *old = nullptr;
   if (retracts || early_rows_ == 0)
-    fresh = sum_of_chunks(shard, chunks_of(shard, window_.first, window_.last), nullptr, sum_);
+    fresh = sum_of_chunks(shard, chunks_of(shard, window_.first, window_.last), sum_);
   if (retracts)
-    old = sum_of_chunks(shard, chunks_of(shard, window_.whole, window_.first), nullptr, old_sum_);
+    old = sum_of_chunks(shard, chunks_of(shard, window_.whole, window_.first), old_sum_);
   const uint16_t* order = keys_.as_sorted(shard);
   for (; window_.rank < window_.ranks; ++window_.rank) {
     const uint32_t id = order[window_.rank];

@@ -222,9 +222,7 @@ bool PaneStore<W, Cells>::emit_shard(ResultWriter& out, uint32_t& used) {
     return true;
   }
   if (window_.rank == 0) window_.ranks = static_cast<uint32_t>(keys_.in_order(shard).size());
-  const bool more = shard + 1 < keys_.shards();
-  const int64_t* cells =
-      sum_of_chunks(shard, parts, more ? open_[window_.first]->chunk[shard + 1] : nullptr, sum_);
+  const int64_t* cells = sum_of_chunks(shard, parts, sum_);
   const uint16_t* order = keys_.as_sorted(shard);
   const auto empty = [&](uint32_t rank) {
     return cells_.empty(cells + size_t{order[rank]} * words);
@@ -238,10 +236,8 @@ bool PaneStore<W, Cells>::emit_shard(ResultWriter& out, uint32_t& used) {
   const uint32_t room = blocks * a_block;
 
   // What comes next streams in while this is written.
-  const int64_t* next_cells =
-      more && parts == 1 ? open_[window_.last - 1]->chunk[shard + 1] : cells;
-  if (!next_cells) next_cells = cells;
-  const int64_t* next_keys = keys_.key(more ? shard + 1 : shard, 0);
+  const int64_t* next_cells = parts == 1 ? ahead_[0] : cells;
+  const int64_t* next_keys = keys_.key(std::min(shard + 1, keys_.shards() - 1), 0);
   if (wanted > 0) out.begin(query_, head(window_.flags), row_words_);
   uint32_t written = 0, rank = window_.rank;
   while (written < room) {
@@ -281,31 +277,32 @@ void PaneStore<W, Cells>::write_key(int64_t* row, uint32_t shard, uint32_t id) c
   for (uint32_t w = 0; w < W; ++w) row[1 + w] = key[w];
 }
 
-// Into part_.
+// Into part_; those of the next shard, or whatever else, into ahead_.
 template <uint32_t W, class Cells>
 uint32_t PaneStore<W, Cells>::chunks_of(uint32_t shard, uint32_t first, uint32_t last) {
+  const uint32_t next = std::min(shard + 1, keys_.shards() - 1);
   uint32_t parts = 0;
-  for (uint32_t p = first; p < last; ++p)
-    if (const int64_t* chunk = open_[p]->chunk[shard]) part_[parts++] = chunk;
+  for (uint32_t p = first; p < last; ++p) {
+    const int64_t* chunk = open_[p]->chunk[shard];
+    if (!chunk) continue;
+    const int64_t* after = open_[p]->chunk[next];
+    ahead_[parts] = after ? after : chunk;
+    part_[parts++] = chunk;
+  }
   return parts;
 }
 
-// Of the first `parts` in part_. Pane by pane: each chunk is one stream, the sum stays in L1.
+// Of the first `parts` in part_. Key by key, so that a sum stays in its register; meanwhile the
+// next shard streams in.
 template <uint32_t W, class Cells>
 const int64_t* PaneStore<W, Cells>::sum_of_chunks(uint32_t shard, uint32_t parts,
-                                                  const int64_t* after, std::span<int64_t> sum) {
+                                                  std::span<int64_t> sum) {
   if (parts <= 1) return parts == 0 ? nullptr : part_[0];
-  const uint32_t words = cells_.words(), ids = keys_.high(shard);
-  for (uint32_t id = 0; id < ids; ++id)
-    cells_.copy(&sum[size_t{id} * words], part_[0] + size_t{id} * words);
-  for (uint32_t p = 1; p < parts; ++p) {
-    const int64_t* from = part_[p];
-    const int64_t* ahead = p + 1 < parts ? part_[p + 1] : after;
-    if (!ahead) ahead = from;
-    for (uint32_t id = 0; id < ids; ++id) {
-      __builtin_prefetch(ahead + size_t{id} * words);
-      cells_.merge(&sum[size_t{id} * words], from + size_t{id} * words);
-    }
+  const size_t words = cells_.words(), end = keys_.high(shard) * words;
+  for (size_t at = 0; at < end; at += words) {
+    if (at % 8 == 0)
+      for (uint32_t p = 0; p < parts; ++p) __builtin_prefetch(ahead_[p] + at, 0, 2);
+    cells_.sum(&sum[at], part_.data(), parts, at);
   }
   return sum.data();
 }

@@ -74,15 +74,13 @@ bool PaneStore<W, Cells>::show_shard(ResultWriter& out, uint32_t& used) {
   const uint32_t shard = show_.shard, words = cells_.words();
   // The order of a shard that firing has half written must not be made anew under its cursor.
   if (half_written(shard)) return false;
-  uint32_t first = 0, parts = 0;
+  uint32_t first = 0;
   const uint32_t panes = panes_of(show_.end, first);
   bool lost = flagged_.meets(show_.end, show_.end);
-  for (uint32_t p = first; p < first + panes; ++p) {
-    if (const int64_t* chunk = open_[p]->chunk[shard]) part_[parts++] = chunk;
-    lost |= !cells_.empty(open_[p]->overflow);
-  }
+  for (uint32_t p = first; p < first + panes; ++p) lost |= !cells_.empty(open_[p]->overflow);
+  const uint32_t parts = chunks_of(shard, first, first + panes);
   if (parts > 0) {
-    const int64_t* cells = sum_of_chunks(shard, parts, nullptr, sum_);
+    const int64_t* cells = sum_of_chunks(shard, parts, sum_);
     const auto order = keys_.in_order(shard);
     const auto done = [&](uint16_t id) {
       const int64_t* key = keys_.key(shard, id);
