@@ -116,10 +116,12 @@ int64_t Workload::bound() const { return (work == Work::kSession ? 50 : 100) * k
 
 Events::Events(const Workload& work, size_t count)
     : key_words_(work.key_words),
-      time_(count),
-      partition_(work.partitions > 1 ? count : 0),
-      key_(std::max(1u, work.key_words), std::vector<int64_t>(count)),
-      value_(work.cell == Cell::kWide ? 2 : 1, std::vector<int64_t>(count)) {
+      time_(arena_.take<int64_t>(count, "events")),
+      partition_(arena_.take<uint32_t>(work.partitions > 1 ? count : 0, "events")),
+      key_(std::max(1u, work.key_words)),
+      value_(work.cell == Cell::kWide ? 2 : 1) {
+  for (auto* const columns : {&key_, &value_})
+    for (auto& column : *columns) column = arena_.take<int64_t>(count, "events");
   Rng rng(42), side(43);
   const Zipf zipf(work.zipf ? work.keys : 1);
   const auto bound = static_cast<uint64_t>(work.bound());
@@ -141,11 +143,28 @@ Events::Events(const Workload& work, size_t count)
   }
 }
 
-std::vector<floor_kernel::Event> Events::rows() const {
-  std::vector<floor_kernel::Event> rows(size());
-  for (size_t i = 0; i < size(); ++i)
-    rows[i] = {static_cast<uint64_t>(key_[0][i]), time_[i], value_[0][i]};
-  return rows;
+std::span<const floor_kernel::Event> Events::rows() {
+  if (rows_.empty()) {
+    rows_ = arena_.take<floor_kernel::Event>(size(), "events");
+    for (size_t i = 0; i < size(); ++i)
+      rows_[i] = {static_cast<uint64_t>(key_[0][i]), time_[i], value_[0][i]};
+  }
+  return rows_;
+}
+
+int64_t Events::read() const {
+  int64_t sum = 0;
+  const auto add = [&sum](const auto& column, size_t from, size_t to) {
+    for (size_t i = from; i < to; ++i) sum += static_cast<int64_t>(column[i]);
+  };
+  for (size_t at = 0; at < size(); at += kBatchMax) {
+    const size_t end = std::min(size(), at + kBatchMax);
+    add(time_, at, end);
+    for (uint32_t w = 0; w < key_words_; ++w) add(key_[w], at, end);
+    for (const auto& value : value_) add(value, at, end);
+    if (!partition_.empty()) add(partition_, at, end);
+  }
+  return sum;
 }
 
 // What a receive burst does for the packets behind it: the next part is on its way meanwhile.
@@ -186,6 +205,15 @@ Subject::Subject(const Workload& work, int only) : arena_({}) {
   Arena* const arenas[] = {&arena_};
   fabric_ = std::make_unique<ExchangeFabric>(options_.plans, arenas);
   pipeline_ = std::make_unique<Pipeline>(options_, *fabric_, arena_);
+}
+
+void Subject::fill(const Events& events) {
+  for (size_t at = 0; at < events.size(); at += kBatchMax) {
+    const auto n = static_cast<uint32_t>(std::min<size_t>(kBatchMax, events.size() - at));
+    events.copy(at, n, shift_, *batch_);
+    events.prefetch(at + n);
+    asm volatile("" : : "r"(batch_.get()) : "memory");  // somebody may look at it
+  }
 }
 
 void Subject::run(const Events& events, LatencyHistogram* turns) {
