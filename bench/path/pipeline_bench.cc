@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bench/floor/floor.h"
+#include "clocks.h"
 #include "subject.h"
 
 namespace tidewire::bench {
@@ -70,11 +71,6 @@ struct Options {
   std::string_view row;
   uint64_t keys = 0;  // 0: all
 };
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
 
 // One side of a comparison. Seconds of CPU time of one pass.
 class Side {

@@ -1,13 +1,12 @@
 #include "subject.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "base/hash.h"
 #include "base/rng.h"
+#include "clocks.h"
 #include "query/sketch.h"
 
 namespace tidewire::bench {
@@ -16,12 +15,6 @@ namespace {
 using floor_kernel::Work;
 
 constexpr uint8_t kValue = 4, kSecondValue = 5;  // columns; those of the key are 0 to 3
-
-double seconds_of(clockid_t clock) {
-  timespec t;
-  clock_gettime(clock, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
 
 // Ranks by inversion of the distribution's sum, in a table.
 class Zipf {
@@ -97,8 +90,6 @@ Plan plan_of(const Workload& work, int query) {
 }
 
 }  // namespace
-
-double cpu_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
 double Workload::rate() const {
   switch (work) {
@@ -229,7 +220,7 @@ Outcome Subject::outcome(const Events& events) {
 template <bool look>
 void Subject::pass(const Events& events, LatencyHistogram* turns, Outcome& outcome) {
   for (size_t at = 0; at < events.size(); at += kBatchMax) {
-    const double begin = turns ? seconds_of(CLOCK_MONOTONIC) : 0;
+    const double begin = turns ? wall_seconds() : 0;
     const auto n = static_cast<uint32_t>(std::min<size_t>(kBatchMax, events.size() - at));
     events.copy(at, n, shift_, *batch_);
     events.prefetch(at + n);
@@ -238,7 +229,7 @@ void Subject::pass(const Events& events, LatencyHistogram* turns, Outcome& outco
     ordinal_ += n;
     pipeline_->turn({batch_.get(), {}}, writer_);
     free_blocks<look>(outcome);
-    if (turns) turns->record(static_cast<uint64_t>((seconds_of(CLOCK_MONOTONIC) - begin) * 1e9));
+    if (turns) turns->record(static_cast<uint64_t>((wall_seconds() - begin) * 1e9));
   }
   // What is open ends by a punctuation, behind everything of this pass and before all of the next.
   shift_ += (events.last() - events.first()) / kSecond * kSecond + 200 * kSecond;

@@ -89,6 +89,4 @@ class Subject {
   uint64_t ordinal_ = 0;
 };
 
-double cpu_seconds();  // of this thread
-
 }  // namespace tidewire::bench
