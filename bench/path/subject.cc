@@ -113,13 +113,15 @@ Events::Events(const Workload& work, size_t count)
       value_(work.cell == Cell::kWide ? 2 : 1) {
   for (auto* const columns : {&key_, &value_})
     for (auto& column : *columns) column = arena_.take<int64_t>(count, "events");
-  Rng rng(42), side(43);
+  Rng rng(work.seed), side(work.seed + 1);
   const Zipf zipf(work.zipf ? work.keys : 1);
   const auto bound = static_cast<uint64_t>(work.bound());
   for (size_t i = 0; i < count; ++i) {
     const auto now =
         1000 * kSecond + static_cast<int64_t>(static_cast<double>(i) * (1e9 / work.rate()));
-    const uint64_t key = work.zipf ? zipf.draw(rng) : rng.below(work.keys);
+    uint64_t key = work.zipf ? zipf.draw(rng) : rng.below(work.keys);
+    if (work.hot && side.one_in(2)) key = 0;
+    key += work.first_key;
     time_[i] = now;
     if (!work.in_order) time_[i] -= static_cast<int64_t>(rng.below(bound));
     for (size_t w = 0; w < key_.size(); ++w)
@@ -182,14 +184,19 @@ void Events::copy(size_t at, uint32_t count, int64_t shift, EventBatch& batch) c
     std::memcpy(batch.column[kValue + v].data(), &value_[v][at], count * 8);
 }
 
-Subject::Subject(const Workload& work, int only) : arena_({}) {
+PipelineOptions options_of(const Workload& work, int only) {
+  PipelineOptions options;
   for (int q = 0; q < work.queries; ++q)
-    if (only < 0 || only == q) options_.plans.push_back(plan_of(work, q));
-  if (only > 0) options_.plans[0].id = QueryId{0};
+    if (only < 0 || only == q) options.plans.push_back(plan_of(work, q));
+  if (only > 0) options.plans[0].id = QueryId{0};
   LaneOptions lane{.bound = {work.bound()}, .max_partitions = work.partitions};
   if (work.guards) lane.max_ahead = lane.max_behind = {3600 * kSecond};
-  options_.lanes = {{LaneId{0}, 0, lane}};
-  ring_.blocks.adopt(arena_.take<ResultBlock>(64, "results"));
+  options.lanes = {{LaneId{0}, 0, lane}};
+  return options;
+}
+
+Subject::Subject(const Workload& work, int only)
+    : arena_({}), options_(options_of(work, only)), sink_(arena_) {
   batch_ = std::make_unique<EventBatch>();
   batch_->lane = LaneId{0};
   batch_->partition.fill(PartitionId{0});
@@ -227,8 +234,8 @@ void Subject::pass(const Events& events, LatencyHistogram* turns, Outcome& outco
     batch_->first = Position{ordinal_};
     batch_->ordinal = Ordinal{ordinal_};
     ordinal_ += n;
-    pipeline_->turn({batch_.get(), {}}, writer_);
-    free_blocks<look>(outcome);
+    pipeline_->turn({batch_.get(), {}}, sink_.writer());
+    sink_.take<look>(options_.plans, outcome);
     if (turns) turns->record(static_cast<uint64_t>((wall_seconds() - begin) * 1e9));
   }
   // What is open ends by a punctuation, behind everything of this pass and before all of the next.
@@ -237,17 +244,16 @@ void Subject::pass(const Events& events, LatencyHistogram* turns, Outcome& outco
                           Position{ordinal_},
                           {events.first() + shift_ - 100 * kSecond},
                           Punctuation::Why::kOperator};
-  pipeline_->turn({nullptr, std::span(&flush, 1)}, writer_);
-  free_blocks<look>(outcome);
-  while (pipeline_->turn({}, writer_) > 0) free_blocks<look>(outcome);
-  free_blocks<look>(outcome);
+  pipeline_->turn({nullptr, std::span(&flush, 1)}, sink_.writer());
+  sink_.take<look>(options_.plans, outcome);
+  while (pipeline_->turn({}, sink_.writer()) > 0) sink_.take<look>(options_.plans, outcome);
+  sink_.take<look>(options_.plans, outcome);
 }
 
-// A null sink that adds up what it is given.
 template <bool look>
-void Subject::free_blocks(Outcome& outcome) {
+void NullSink::take(std::span<const Plan> plans, Outcome& outcome) {
   for (; const ResultBlock* block = ring_.blocks.front(); ring_.blocks.pop()) {
-    const uint32_t key_words = options_.plans[index_of(block->query)].key_words;
+    const uint32_t key_words = plans[index_of(block->query)].key_words;
     for (uint32_t at = 0; at < block->used;) {
       Run run;
       std::memcpy(&run, block->bytes.data() + at, sizeof run);
@@ -267,5 +273,8 @@ void Subject::free_blocks(Outcome& outcome) {
     }
   }
 }
+
+template void NullSink::take<false>(std::span<const Plan>, Outcome&);
+template void NullSink::take<true>(std::span<const Plan>, Outcome&);
 
 }  // namespace tidewire::bench

@@ -30,6 +30,9 @@ struct Workload {
   bool guards = false;
   int queries = 1;
   uint64_t keys = 1;
+  uint64_t first_key = 0;  // keys are first_key, first_key + 1, ...
+  bool hot = false;        // every second row is of the first key
+  uint64_t seed = 42;
 
   double rate() const;    // events per second of event time
   int64_t bound() const;  // ns
@@ -63,6 +66,22 @@ struct Outcome {
   uint64_t digest = 0;  // of all results' words, whatever their order
 };
 
+// The pipeline that is asked for it, one worker; `only` >= 0: that query of several.
+PipelineOptions options_of(const Workload& work, int only = -1);
+
+// A null sink that adds up what it is given.
+class NullSink {
+ public:
+  explicit NullSink(Arena& arena) { ring_.blocks.adopt(arena.take<ResultBlock>(64, "results")); }
+  ResultWriter& writer() { return writer_; }
+  template <bool look>  // with a digest
+  void take(std::span<const Plan> plans, Outcome& outcome);
+
+ private:
+  ResultRing ring_;
+  ResultWriter writer_{ring_};
+};
+
 class Subject {
  public:
   // `only` >= 0: that query of several.
@@ -75,13 +94,10 @@ class Subject {
  private:
   template <bool look>
   void pass(const Events& events, LatencyHistogram* turns, Outcome& outcome);
-  template <bool look>
-  void free_blocks(Outcome& outcome);
 
   Arena arena_;
   PipelineOptions options_;
-  ResultRing ring_;
-  ResultWriter writer_{ring_};
+  NullSink sink_;
   std::unique_ptr<ExchangeFabric> fabric_;
   std::unique_ptr<Pipeline> pipeline_;
   std::unique_ptr<EventBatch> batch_;
