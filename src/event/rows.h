@@ -20,6 +20,9 @@ struct Rows {
   LaneId lane{};
   Ordinal first{};              // of the batch's event 0
   const uint8_t* at = nullptr;  // row's index in its batch; null: 0, 1, 2, ...
+  // Null, as `at` and the key of one word (it is in the hash): rows from another worker that all
+  // are natural in the one pane of their bounds, and of which only key and values count
+  // (WindowStore::bounds_suffice).
   const EventTime* time = nullptr;
   const EventTime* stamp = nullptr;
   const uint64_t* hash = nullptr;

@@ -1,6 +1,9 @@
 #include "pipeline/exchange.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -43,7 +46,7 @@ ExchangeSizes::ExchangeSizes(std::span<const Plan> plans) {
   uint32_t batch = 0;
   for (const Plan& plan : plans) {
     if (plan.placement == Placement::kLocal) continue;
-    const uint32_t lines = shape_of(plan).lines(kBatchMax);
+    const uint32_t lines = shape_of(plan).lines(kBatchMax, false);
     batch += lines;
     max_lines = std::max(max_lines, lines);
   }
@@ -92,7 +95,7 @@ Exchange::Exchange(ExchangeFabric& fabric, uint32_t worker, std::span<const Plan
       neighbours_(fabric.workers()),
       picked_(fabric.workers()),
       promised_(start[worker]) {
-  CHECK(worker_ < workers_ && start.size() == workers_);
+  CHECK(worker_ < workers_ && start.size() == workers_ && workers_ <= 256);
   for (const Plan& plan : plans) shapes_.push_back(shape_of(plan));
   if (workers_ > 1) {
     pick_ = arena.take<std::array<uint8_t, kBatchMax>>(workers_, "exchange scratch");
@@ -115,34 +118,57 @@ bool Exchange::has_room() const {
   return true;
 }
 
-Rows Exchange::route(const Plan& plan, const Rows& rows) {
+Rows Exchange::route(const Plan& plan, const Rows& rows, bool narrow) {
   if (workers_ == 1 || rows.count == 0) return rows;
-  std::fill(picked_.begin(), picked_.end(), 0);
-  for (uint32_t i = 0; i < rows.count; ++i) {
-    const uint32_t owner = owner_of(shard_of(rows.hash[i], plan.shards), plan.shards, workers_);
-    pick_[owner][picked_[owner]++] = static_cast<uint8_t>(i);
-  }
+  pick_rows(plan, rows);
   for (uint32_t w = 0; w < workers_; ++w) {
     if (w == worker_ || picked_[w] == 0) continue;
     ExchangeFabric::Ring& out = *neighbours_[w].out;
-    const uint32_t lines = shapes_[index_of(plan.id)].lines(picked_[w]);
+    const uint32_t lines = shapes_[index_of(plan.id)].lines(picked_[w], narrow);
     ExchangeLine* to = out.claim(lines);
     CHECK(to != nullptr);  // a batch is taken only where has_room()
-    write(plan, rows, pick_[w].data(), picked_[w], to);
+    write(plan, rows, pick_[w].data(), picked_[w], narrow, to);
     out.ring.push(lines);
     count(rows_sent_, picked_[w]);
   }
   const uint32_t own = picked_[worker_];
   if (own == rows.count) return rows;
   if (own == 0) return {};
-  write(plan, rows, pick_[worker_].data(), own, own_.data());
+  write(plan, rows, pick_[worker_].data(), own, narrow, own_.data());
   return rows_of(*std::launder(reinterpret_cast<const ExchangeMessage*>(own_.data())));
 }
 
+// Owners first, which vectorises; then, worker by worker, the places where they stand: each row is
+// visited once, and nothing waits for a counter in memory.
+void Exchange::pick_rows(const Plan& plan, const Rows& rows) {
+  alignas(32) std::array<uint8_t, kBatchMax> owner;
+  static_assert(kBatchMax % 32 == 0);
+  const int bits = std::countr_zero(plan.shards);
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    const auto shard = static_cast<uint32_t>(rows.hash[i] >> 1 >> (63 - bits));
+    owner[i] = static_cast<uint8_t>(shard * workers_ >> bits);
+  }
+  for (uint32_t w = 0; w < workers_; ++w) {
+    uint8_t* const pick = pick_[w].data();
+    const __m256i wanted = _mm256_set1_epi8(static_cast<char>(w));
+    uint32_t picked = 0;
+    for (uint32_t i = 0; i < rows.count; i += 32) {
+      const auto* at = reinterpret_cast<const __m256i*>(owner.data() + i);
+      auto here = static_cast<uint32_t>(
+          _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_load_si256(at), wanted)));
+      if (rows.count - i < 32) here &= (1u << (rows.count - i)) - 1;
+      for (; here; here &= here - 1)
+        pick[picked++] = static_cast<uint8_t>(i + static_cast<uint32_t>(std::countr_zero(here)));
+    }
+    picked_[w] = picked;
+  }
+}
+
 void Exchange::write(const Plan& plan, const Rows& rows, const uint8_t* pick, uint32_t count,
-                     ExchangeLine* to) const {
+                     bool narrow, ExchangeLine* to) const {
   auto* message = new (to) ExchangeMessage{};
   message->kind = ExchangeMessage::Kind::kRows;
+  message->narrow = narrow;
   message->query = plan.id;
   message->lane = rows.lane;
   message->count = static_cast<uint16_t>(count);
@@ -151,15 +177,16 @@ void Exchange::write(const Plan& plan, const Rows& rows, const uint8_t* pick, ui
   message->max_time = rows.max_time;
   message->max_stamp = rows.max_stamp;
   const ExchangeShape& shape = shapes_[index_of(plan.id)];
-  message->lines = shape.lines(count);
+  message->lines = shape.lines(count, narrow);
   std::byte* at = to[1].bytes;
   gather(rows.hash, pick, count, column<uint64_t>(at, count));
-  gather(rows.time, pick, count, column<EventTime>(at, count));
-  gather(rows.stamp, pick, count, column<EventTime>(at, count));
-  for (uint32_t w = 0; w < shape.key_words; ++w)
-    gather(rows.key[w], pick, count, column<int64_t>(at, count));
   for (uint32_t v = 0; v < shape.values; ++v)
     gather(rows.value[v], pick, count, column<int64_t>(at, count));
+  for (uint32_t w = 0; w < (narrow ? shape.narrow_keys() : shape.key_words); ++w)
+    gather(rows.key[w], pick, count, column<int64_t>(at, count));
+  if (narrow) return;
+  gather(rows.time, pick, count, column<EventTime>(at, count));
+  gather(rows.stamp, pick, count, column<EventTime>(at, count));
   auto* index = column<uint8_t>(at, count);
   if (rows.at)
     gather(rows.at, pick, count, index);
@@ -178,10 +205,12 @@ Rows Exchange::rows_of(const ExchangeMessage& message) const {
   const ExchangeShape& shape = shapes_[index_of(message.query)];
   const std::byte* at = reinterpret_cast<const std::byte*>(&message) + sizeof(ExchangeLine);
   rows.hash = column<uint64_t>(at, rows.count);
+  for (uint32_t v = 0; v < shape.values; ++v) rows.value[v] = column<int64_t>(at, rows.count);
+  for (uint32_t w = 0; w < (message.narrow ? shape.narrow_keys() : shape.key_words); ++w)
+    rows.key[w] = column<int64_t>(at, rows.count);
+  if (message.narrow) return rows;
   rows.time = column<EventTime>(at, rows.count);
   rows.stamp = column<EventTime>(at, rows.count);
-  for (uint32_t w = 0; w < shape.key_words; ++w) rows.key[w] = column<int64_t>(at, rows.count);
-  for (uint32_t v = 0; v < shape.values; ++v) rows.value[v] = column<int64_t>(at, rows.count);
   rows.at = column<uint8_t>(at, rows.count);
   return rows;
 }

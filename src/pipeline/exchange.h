@@ -34,6 +34,7 @@ struct alignas(64) ExchangeLine {
 // First line of every message.
 struct ExchangeMessage {
   enum class Kind : uint8_t { kRows, kProgress, kWake, kAnswer, kSkip } kind;
+  bool narrow;            // kRows: ExchangeShape
   Progress::State state;  // kProgress
   QueryId query;          // kRows
   LaneId lane;
@@ -45,12 +46,17 @@ struct ExchangeMessage {
 };
 static_assert(sizeof(ExchangeMessage) <= sizeof(ExchangeLine));
 
-// The columns of a message of rows, each 8 bytes a row and in this order:
-// hash, time, stamp, key words, values; then `at`, one byte a row.
+// The columns of a message of rows, each 8 bytes a row and in this order: hash, values, key words,
+// time, stamp; then `at`, one byte a row. Narrow, where bounds suffice: neither times, stamps and
+// `at`, nor a key of one word, which is in its hash.
 struct ExchangeShape {
   uint32_t key_words = 0, values = 0;
-  uint32_t lines(uint32_t rows) const {
-    return 1 + (rows * (8 * (3 + key_words + values) + 1) + 63) / 64;
+  uint32_t narrow_keys() const { return key_words == 1 ? 0 : key_words; }
+  uint32_t row_bytes(bool narrow) const {
+    return narrow ? 8 * (1 + values + narrow_keys()) : 8 * (3 + values + key_words) + 1;
+  }
+  uint32_t lines(uint32_t rows, bool narrow) const {
+    return 1 + (rows * row_bytes(narrow) + 63) / 64;
   }
 };
 
@@ -94,8 +100,8 @@ class Exchange {
 
   bool has_room() const;  // a whole batch of every exchanged query fits every outgoing ring
   // Sends rows to the owners of their shards; returns those that this worker owns, valid until the
-  // next call.
-  Rows route(const Plan& plan, const Rows& rows);
+  // next call. `narrow`: their bounds suffice.
+  Rows route(const Plan& plan, const Rows& rows, bool narrow);
   // After the rows of this turn. `returning`: the lane that asked wake() is still silent, so the
   // promise that the others hold for it stays as it is.
   void publish(Progress own, bool returning);
@@ -141,7 +147,8 @@ class Exchange {
   bool send(Neighbour& to, ExchangeMessage::Kind kind, Progress progress);
   void advance();
   Rows rows_of(const ExchangeMessage& message) const;
-  void write(const Plan& plan, const Rows& rows, const uint8_t* pick, uint32_t count,
+  void pick_rows(const Plan& plan, const Rows& rows);
+  void write(const Plan& plan, const Rows& rows, const uint8_t* pick, uint32_t count, bool narrow,
              ExchangeLine* to) const;
   void count(std::atomic<uint64_t>& counter, uint64_t by) const {
     counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
@@ -175,6 +182,9 @@ uint32_t Exchange::take(uint32_t budget, Ready&& ready, Add&& add) {
       const uint32_t lines = message->lines;
       if (message->kind == ExchangeMessage::Kind::kRows) {
         if (!ready()) break;
+        // They lie in the other core's cache.
+        for (uint32_t line = 1; line < lines; ++line)
+          __builtin_prefetch(reinterpret_cast<const ExchangeLine*>(message) + line);
         const Rows rows = rows_of(*message);
         add(message->query, rows);
         count(rows_taken_, rows.count);

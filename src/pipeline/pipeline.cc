@@ -34,6 +34,7 @@ bool has_steps(const std::vector<ColumnProgram>& programs) {
 
 // I1: nothing arrives below the frontier that its store has run to.
 bool none_below(const Rows& rows, EventTime frontier) {
+  if (!rows.stamp) return rows.max_stamp >= frontier;
   return std::all_of(rows.stamp, rows.stamp + rows.count,
                      [frontier](EventTime stamp) { return stamp >= frontier; });
 }
@@ -221,7 +222,7 @@ void Pipeline::Impl::take_events(EventBatch& batch) {
     if (query.plan.placement == Placement::kLocal)
       add(query, rows);
     else
-      add(query, exchange.route(query.plan, rows));
+      add(query, exchange.route(query.plan, rows, query.store->bounds_suffice(rows)));
   }
 }
 

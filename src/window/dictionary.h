@@ -148,7 +148,10 @@ class Dictionary {
     const uint32_t id = order[s.used++];
     ++keys_;
     int64_t* k = &key_[(static_cast<size_t>(shard) * capacity_ + id) * W];
-    for (uint32_t w = 0; w < W; ++w) k[w] = rows.key[w][row];
+    if constexpr (W == 1)
+      write_key(k, shard, id, rows.hash[row]);
+    else
+      for (uint32_t w = 0; w < W; ++w) k[w] = rows.key[w][row];
     put(rows.hash[row], line, id, k);
     return id;
   }

@@ -48,6 +48,9 @@ class PaneStore final : public WindowStore {
   PaneStore(const Plan& plan, ShardRange range, Reserve& reserve);
 
   void add(const Rows& rows) override;
+  bool bounds_suffice(const Rows& rows) const override {
+    return only_key_and_values_ && in_one_pane(rows);
+  }
   void divert(const Rows& rows, LateReason reason) override;
   bool has_room() const override {
     return spare_count_ >= batch_panes_ && free_chunk_count_ >= batch_panes_ &&
@@ -81,6 +84,7 @@ class PaneStore final : public WindowStore {
   }
   uint32_t find_panes(const Rows& rows);
   void add_mixed(const Rows& rows);
+  void add_narrow(const Rows& rows);
   Pane* place_odd(const Rows& rows, uint32_t row);
   void defer_or_drop(const Rows& rows, uint32_t row, int64_t last_end);
   void lose(int64_t stamp, int64_t time);
@@ -191,7 +195,8 @@ class PaneStore final : public WindowStore {
   Accumulation accumulation_;
   uint64_t early_rows_;
   bool cumulates_, gathers_, answers_rows_;
-  bool only_ends_;  // windows show themselves only there
+  bool only_ends_;            // windows show themselves only there
+  bool only_key_and_values_;  // of a natural row nothing else counts
   Cells cells_;
   Dictionary<W> keys_;
   Deferred deferred_;

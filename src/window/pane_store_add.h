@@ -22,6 +22,11 @@ PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& rese
       gathers_(plan.window.gather.ns > 0 && plan.window.lateness.ns > 0),
       answers_rows_(plan.answers_rows()),
       only_ends_(!geometry_.has_steps() && geometry_.lateness() == 0 && early_rows_ == 0),
+      only_key_and_values_(early_rows_ == 0 && std::none_of(plan.parts.begin(), plan.parts.end(),
+                                                            [](const CellPart& part) {
+                                                              return part.op == CellOp::kFirst ||
+                                                                     part.op == CellOp::kLast;
+                                                            })),
       cells_(plan),
       keys_(plan, range, reserve),
       deferred_(plan, reserve),
@@ -74,6 +79,7 @@ void PaneStore<W, Cells>::add(const Rows& rows) {
     line_[i] = keys_.line_of(rows.hash[i]);
     keys_.prefetch(line_[i]);
   }
+  if (!rows.time && !in_one_pane(rows)) return add_narrow(rows);
   if (!in_one_pane(rows)) [[unlikely]]
     return add_mixed(rows);
   Pane* const pane = newest_;
@@ -105,6 +111,22 @@ void PaneStore<W, Cells>::add_mixed(const Rows& rows) {
   for (uint32_t i = 0; i < rows.count; ++i)
     DCHECK(pane_[i] == &none_ || pane_[i]->natural_until > fired_);  // I2
   combine(rows, [this](uint32_t i) { return pane_[i]; });
+}
+
+// Rows that come by their bounds, and not in the pane used last.
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::add_narrow(const Rows& rows) {
+  const Span span = geometry_.pane_of(rows.min_time.ns);
+  DCHECK(rows.max_time.ns < span.end);
+  Pane* pane = find_pane(span.start);
+  if (!pane) pane = open_pane(span);
+  if (!pane) {
+    for (uint32_t i = 0; i < rows.count; ++i) lose(rows.max_stamp.ns, rows.min_time.ns);
+    return;
+  }
+  DCHECK(rows.max_stamp.ns < pane->natural_until && pane->natural_until > fired_);  // I2
+  remember(pane);
+  combine(rows, [pane](uint32_t) { return pane; });
 }
 
 // Each row's pane, if it is natural in one of the two used last; the others are listed in odd_.
@@ -344,6 +366,7 @@ void PaneStore<W, Cells>::remember(Pane* pane) {
 template <uint32_t W, class Cells>
 void PaneStore<W, Cells>::check_invariants([[maybe_unused]] const Rows& rows) const {
 #ifdef TIDEWIRE_DEBUG_CHECKS
+  if (!rows.time) return CHECK(rows.max_stamp.ns >= frontier_);
   for (uint32_t i = 0; i < rows.count; ++i) {
     CHECK(rows.stamp[i].ns >= frontier_);  // I1
     CHECK(rows.time[i] >= rows.min_time && rows.time[i] <= rows.max_time);

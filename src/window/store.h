@@ -45,6 +45,9 @@ class WindowStore {
  public:
   virtual ~WindowStore() = default;
   virtual void add(const Rows& rows) = 0;
+  // All these rows are natural in one pane, here and on every worker, and nothing but their bounds
+  // says when they were: times and stamps need not cross to their owner.
+  virtual bool bounds_suffice(const Rows&) const { return false; }
   // Rows that a guard of the source keeps out of all windows (Plan::late_rows): they wait among the
   // deferred ones and are shown at their place, in canonical order. They need not be of a key that
   // this worker owns, and are in none of the counts but `unshown`.
