@@ -125,13 +125,15 @@ const Option kOptions[] = {
            [](Target& t, const Value& v) {
              t.runtime->cores.assign(v.numbers.begin(), v.numbers.end());
            }),
-    choice("runtime", "idle", "auto", kIdle,
-           "What a worker without input does. auto: spin on a core that the kernel leaves alone "
-           "(isolcpus), yield elsewhere. sleep costs up to a millisecond of latency.",
-           [](Target& t, const Value& v) {
-             t.runtime->idle.reset();
-             if (v.text != "auto") t.runtime->idle = chosen<IdlePolicy>(kIdle, v);
-           }),
+    choice(
+        "runtime", "idle", "auto", kIdle,
+        "What a worker without input does. auto: spin on a core that the kernel leaves alone "
+        "(isolcpus), yield elsewhere. sleep costs up to a millisecond of latency. The thread that "
+        "sends results yields too where it has a core of its own, else it sleeps.",
+        [](Target& t, const Value& v) {
+          t.runtime->idle.reset();
+          if (v.text != "auto") t.runtime->idle = chosen<IdlePolicy>(kIdle, v);
+        }),
     choice("runtime", "numa", "prefer", kNuma,
            "Memory on the worker's own node. prefer: else elsewhere, and said so; strict: else "
            "no start.",

@@ -63,7 +63,7 @@ struct Egress::Impl {
   std::string_view text_of(const Result& row, Format& format);
   void append(const Result& row, std::string_view text, Outlet& outlet);
   void send(Outlet& outlet);
-  void send_all();
+  void flush();
   void publish();
 
   const EgressOptions options;
@@ -233,8 +233,7 @@ void Egress::Impl::send(Outlet& outlet) {
   outlet.unflushed = true;
 }
 
-void Egress::Impl::send_all() {
-  for (Outlet& outlet : outlets) send(outlet);
+void Egress::Impl::flush() {
   for (Outlet& outlet : outlets)
     if (std::exchange(outlet.unflushed, false)) outlet.sink->flush();
 }
@@ -268,7 +267,8 @@ uint32_t Egress::step() {
     ++rows;
   }
   self.publish();
-  if (rows == 0) self.send_all();
+  for (Outlet& outlet : self.outlets) self.send(outlet);
+  if (rows == 0) self.flush();
   return rows;
 }
 
@@ -285,8 +285,10 @@ EventTime Egress::emitted() const {
 }
 
 void Egress::flush() {
-  impl_->send_all();
-  for (Outlet& outlet : impl_->outlets) outlet.sink->flush();
+  for (Outlet& outlet : impl_->outlets) {
+    impl_->send(outlet);
+    outlet.sink->flush();
+  }
 }
 
 EgressCounts Egress::counts() const {

@@ -35,7 +35,7 @@ struct SinkBinding {
 
 struct EgressOptions {
   std::string system_name;
-  uint32_t rows_per_step = 4096;
+  uint32_t rows_per_step = 256;        // results wait for no more than these
   uint32_t buffer_bytes = 256 * 1024;  // per sink: encoded bytes before send
 };
 
@@ -64,8 +64,8 @@ class Egress {
          const std::vector<SinkBinding>& sinks);
   ~Egress();
 
-  // A bounded slice; returns rows handled, 0 = nothing can leave now. Sends what is encoded when
-  // idle.
+  // A bounded slice; returns rows handled, 0 = nothing can leave now. Sends what it has encoded,
+  // and flushes when idle.
   uint32_t step();
   // Drain: results of places above `place` are marked partial. Set before any such result can have
   // been written.

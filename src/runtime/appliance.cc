@@ -164,7 +164,7 @@ void Appliance::run_egress() {
   if (!wait_gate()) return;
 
   Egress& egress = *egress_.egress;
-  Idle idle(IdlePolicy::kSleep);
+  Idle idle(egress_idle(options_.placement, options_.idle));
   while (!stop_.load(std::memory_order_relaxed)) {
     if (partial_.load(std::memory_order_acquire) == Partial::kAsked) {
       egress.partial_after(partial_place_);

@@ -174,6 +174,17 @@ IdlePolicy default_idle(const Topology& topology, int core) {
   return found && found->isolated ? IdlePolicy::kSpin : IdlePolicy::kYield;
 }
 
+IdlePolicy egress_idle(const WorkerPlacement& placement, std::span<const IdlePolicy> workers) {
+  const bool shared =
+      std::any_of(placement.control_cores.begin(), placement.control_cores.end(), [&](int core) {
+        return std::find(placement.worker_core.begin(), placement.worker_core.end(), core) !=
+               placement.worker_core.end();
+      });
+  const bool frugal =
+      std::find(workers.begin(), workers.end(), IdlePolicy::kSleep) != workers.end();
+  return shared || frugal ? IdlePolicy::kSleep : IdlePolicy::kYield;
+}
+
 absl::Status pin_this_thread(const std::vector<int>& cores) {
   cpu_set_t* set = CPU_ALLOC(kCoreMax);
   const size_t bytes = CPU_ALLOC_SIZE(kCoreMax);

@@ -5,6 +5,7 @@
 
 #include <absl/status/statusor.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,9 @@ absl::StatusOr<WorkerPlacement> place_workers(const Topology& topology,
 
 // Spin only where nobody else wants the core.
 IdlePolicy default_idle(const Topology& topology, int core);
+// Egress yields where it has a core of its own, since a nap of 50 us would be the better part of a
+// result's latency; it sleeps where it would take the core from a worker, and where workers do.
+IdlePolicy egress_idle(const WorkerPlacement& placement, std::span<const IdlePolicy> workers);
 
 // Binds the calling thread to these cores.
 absl::Status pin_this_thread(const std::vector<int>& cores);

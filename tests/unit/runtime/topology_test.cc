@@ -76,6 +76,15 @@ TEST(DefaultIdle, SpinsOnlyOnIsolatedCores) {
   EXPECT_EQ(default_idle(two_nodes(), 77), IdlePolicy::kYield);
 }
 
+TEST(Topology, EgressNapsWhereItWouldTakeACoreFromAWorker) {
+  using enum IdlePolicy;
+  const WorkerPlacement apart{{2, 3}, {0, 0}, {0, 1}, false}, same{{0, 1}, {0, 0}, {0, 1}, false};
+  const IdlePolicy eager[] = {kSpin, kYield}, frugal[] = {kYield, kSleep};
+  EXPECT_EQ(egress_idle(apart, eager), kYield);
+  EXPECT_EQ(egress_idle(apart, frugal), kSleep);
+  EXPECT_EQ(egress_idle(same, eager), kSleep);
+}
+
 class SysfsFolder : public testing::Test {
  protected:
   void SetUp() override {
