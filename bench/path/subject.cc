@@ -42,7 +42,7 @@ Plan plan_of(const Workload& work, int query) {
   for (uint8_t w = 0; w < work.key_words; ++w) plan.key.push_back({.column = w});
   plan.values = {kValue};
   plan.placement = Placement::kLocal;
-  plan.max_keys = work.keys;
+  plan.max_keys = work.churn ? work.keys * 3 / 2 : work.keys;
   while (plan.max_keys / plan.shards > 512) plan.shards *= 2;
   plan.max_panes = 16;
   plan.max_sessions = work.keys / 4 + 65'536;
@@ -122,6 +122,7 @@ Events::Events(const Workload& work, size_t count)
     uint64_t key = work.zipf ? zipf.draw(rng) : rng.below(work.keys);
     if (work.hot && side.one_in(2)) key = 0;
     key += work.first_key;
+    if (work.churn) key += static_cast<uint64_t>(now / kSecond) * work.keys / 5;
     time_[i] = now;
     if (!work.in_order) time_[i] -= static_cast<int64_t>(rng.below(bound));
     for (size_t w = 0; w < key_.size(); ++w)

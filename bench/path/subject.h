@@ -32,6 +32,7 @@ struct Workload {
   uint64_t keys = 1;
   uint64_t first_key = 0;  // keys are first_key, first_key + 1, ...
   bool hot = false;        // every second row is of the first key
+  bool churn = false;      // a fifth of the keys is new in each second
   uint64_t seed = 42;
 
   double rate() const;    // events per second of event time
