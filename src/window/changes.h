@@ -85,6 +85,7 @@ class Changes {
     Change& change = change_[made];
     free_ = change.left;
     ++used_;
+    first_end_ = std::min(first_end_, end);
     change = {end, hash, shard, id, kNone, kNone, priority, 0, false, false};
     // What hung there is split into what comes before the new one and what behind.
     uint32_t rest = *link;
@@ -122,19 +123,44 @@ class Changes {
     }
     return of(change.end, found);
   }
-  // The earliest window that has any.
-  int64_t first_end() const {
-    uint32_t c = root_;
-    while (change_[c].left != kNone) c = change_[c].left;
-    return change_[c].end;
-  }
+  // The earliest window that has any; there is one.
+  bool empty() const { return root_ == kNone; }
+  int64_t first_end() const { return first_end_; }
+  // Takes that window's out; their places are given back one by one. None may be on its way.
   void drop_first() {
-    uint32_t* link = &root_;
-    while (change_[*link].left != kNone) link = &change_[*link].left;
-    const uint32_t gone = *link;
-    *link = change_[gone].right;
-    give(gone);
-    used_ -= 1;
+    DCHECK(!freeing());
+    freed_end_ = first_end_;
+    uint32_t rest = kNone, *less = &gone_, *more = &rest;
+    for (uint32_t c = root_; c != kNone;) {
+      if (change_[c].end <= freed_end_) {
+        *less = c;
+        less = &change_[c].right;
+        c = *less;
+      } else {
+        *more = c;
+        more = &change_[c].left;
+        c = *more;
+      }
+    }
+    *less = *more = kNone;
+    root_ = rest;
+    first_end_ = INT64_MAX;
+    for (uint32_t c = root_; c != kNone; c = change_[c].left) first_end_ = change_[c].end;
+  }
+  bool freeing() const { return gone_ != kNone; }
+  int64_t freed_end() const { return freed_end_; }
+  // One step, of one or two for each place: what hangs to the left comes up, or the top is free.
+  void free_one() {
+    const uint32_t top = gone_, left = change_[top].left;
+    if (left != kNone) {
+      change_[top].left = change_[left].right;
+      change_[left].right = top;
+      gone_ = left;
+      return;
+    }
+    gone_ = change_[top].right;
+    give(top);
+    --used_;
   }
 
  private:
@@ -180,6 +206,9 @@ class Changes {
   std::span<Change> change_;
   std::span<int64_t> cell_;
   uint32_t root_ = kNone, free_ = kNone;
+  int64_t first_end_ = INT64_MAX;
+  uint32_t gone_ = kNone;  // of the window `freed_end_`: a tree of what is to be given back
+  int64_t freed_end_ = INT64_MIN;
   uint64_t used_ = 0;
 };
 
