@@ -175,12 +175,13 @@ TEST(Egress, PartialIsMarkedAndInsideTheDigest) {
   EXPECT_NE(digest, run(20).first);
 }
 
-TEST(Egress, SendsWhenIdleAndFlushesOnce) {
+TEST(Egress, SendsAfterAStepAndFlushesOnceWhenIdle) {
   Appliance a(1, 4);
   a.rings[0]->point_row(a.plans[0], 10, 0, 10, 0, {1}, {1, 1, 1, 1});
   a.rings[0]->publish(10);
   EXPECT_EQ(a.egress->step(), 1u);
-  EXPECT_EQ(a.json.sends, 0u);
+  EXPECT_EQ(a.json.sends, 1u);
+  EXPECT_EQ(a.json.flushes, 0u);
   EXPECT_EQ(a.egress->step(), 0u);
   EXPECT_EQ(a.json.sends, 1u);
   EXPECT_EQ(a.json.flushes, 1u);
