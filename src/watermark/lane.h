@@ -94,7 +94,7 @@ struct LaneOptions {
 struct LaneRecord {
   // How far behind the highest of its partition each event came: the bound that would have kept it.
   // Where events move watermarks. Batches in order are all in it, and the first 256 of the others;
-  // of further ones each eighth, eightfold: looking at each cost as much as stamping it.
+  // of further ones each 32nd, 32 times: looking at each cost as much as stamping it.
   LatencyHistogram lateness;
   uint64_t disordered = 0;          // batches
   uint64_t beyond_bound = 0;        // of those, the events that the bound did not keep

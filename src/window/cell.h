@@ -66,16 +66,21 @@ class StatsCells {
     const int64_t* value = column(rows);
     for (uint32_t j = 0; j < count; ++j) store(cell[j], combine(load(cell[j]), lift(value[at(j)])));
   }
-  // All rows into one cell: one by one they would wait for each other's store.
-  void add_run(int64_t* cell, const Rows& rows) const {
+  // All rows that belong(i) into one cell, and how many: one by one they would wait for each
+  // other's store.
+  template <class Belongs>
+  uint32_t add_run(int64_t* cell, const Rows& rows, Belongs belongs) const {
     const int64_t* value = column(rows);
-    int64_t sum = 0, least = INT64_MAX, most = INT64_MIN;
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      wrapping_add(sum, value[i]);
-      least = std::min(least, value[i]);
-      most = std::max(most, value[i]);
+    int64_t count = 0, sum = 0, least = INT64_MAX, most = INT64_MIN;
+    for (uint32_t i = 0; i < rows.count; ++i) {  // by masks, so that it vectorises
+      const int64_t in = -static_cast<int64_t>(belongs(i)), v = value[i] & in;
+      count -= in;
+      wrapping_add(sum, v);
+      least = std::min(least, v | (INT64_MAX & ~in));
+      most = std::max(most, v | (INT64_MIN & ~in));
     }
-    store(cell, combine(load(cell), _mm256_set_epi64x(most, least, sum, rows.count)));
+    store(cell, combine(load(cell), _mm256_set_epi64x(most, least, sum, count)));
+    return static_cast<uint32_t>(count);
   }
 
  private:

@@ -85,6 +85,7 @@ class PaneStore final : public WindowStore {
   uint32_t find_panes(const Rows& rows);
   void add_mixed(const Rows& rows);
   void add_narrow(const Rows& rows);
+  void fold_mixed(const Rows& rows);
   Pane* place_odd(const Rows& rows, uint32_t row);
   void defer_or_drop(const Rows& rows, uint32_t row, int64_t last_end);
   void lose(int64_t stamp, int64_t time);

@@ -85,8 +85,8 @@ void PaneStore<W, Cells>::add(const Rows& rows) {
   Pane* const pane = newest_;
   DCHECK(pane->natural_until > fired_);  // I2
   if constexpr (W == 0 && Cells::kFolds) {
-    cells_.add_run(locate(rows, 0, line_[0], *pane), rows);
-    counts_.natural += rows.count;
+    counts_.natural +=
+        cells_.add_run(locate(rows, 0, line_[0], *pane), rows, [](uint32_t) { return true; });
     return;
   }
   combine(rows, [pane](uint32_t) { return pane; });
@@ -110,7 +110,32 @@ void PaneStore<W, Cells>::add_mixed(const Rows& rows) {
   if (previous_ != &none_ && previous_->start > newest_->start) std::swap(newest_, previous_);
   for (uint32_t i = 0; i < rows.count; ++i)
     DCHECK(pane_[i] == &none_ || pane_[i]->natural_until > fired_);  // I2
+  if constexpr (W == 0 && Cells::kFolds) return fold_mixed(rows);
   combine(rows, [this](uint32_t i) { return pane_[i]; });
+}
+
+// No key: what each pane has of the batch is folded first. There are few panes in one.
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::fold_mixed(const Rows& rows) {
+  const Pane* const* const at = pane_.data();
+  const auto rows_in = [&](const Pane* pane) {
+    uint64_t found = 0;
+    for (uint32_t i = 0; i < rows.count; ++i) found += static_cast<uint64_t>(at[i] == pane);
+    return found;
+  };
+  uint64_t left = rows.count - rows_in(&none_);
+  counts_.natural += left;
+  for (Pane* pane : {newest_, previous_}) {
+    if (pane == &none_ || rows_in(pane) == 0) continue;  // it may be closed already
+    left -= cells_.add_run(locate(rows, 0, line_[0], *pane), rows,
+                           [at, pane](uint32_t i) { return at[i] == pane; });
+  }
+  for (uint32_t i = 0; left > 0; ++i) {
+    Pane* const pane = pane_[i];
+    if (pane == &none_ || pane == newest_ || pane == previous_) continue;
+    cells_.add(locate(rows, i, line_[i], *pane), rows, i);
+    --left;
+  }
 }
 
 // Rows that come by their bounds, and not in the pane used last.
