@@ -383,7 +383,7 @@ TEST(Lane, RemembersHowFarBehindEventsCame) {
   }
 }
 
-// Of further batches each eighth counts, eightfold: 2,000 equal ones are 256 and 218 * 8.
+// Of further batches each 32nd counts, 32 times: numbers 256, 288, ... 1,984 of 2,000, which are 55.
 TEST(Lane, LooksAtSomeOfManyDisorderedBatches) {
   PartitionTracker tracker;
   const auto record = std::make_unique<LaneRecord>();
@@ -397,8 +397,8 @@ TEST(Lane, LooksAtSomeOfManyDisorderedBatches) {
     batch->arrival[0] = batch->arrival[1] = EventTime::before_all();
     lane.stamp(*batch, counts);
   }
-  EXPECT_EQ(record->lateness.count(), 2u * (256 + 218 * 8));
-  EXPECT_EQ(record->beyond_bound, 256u + 218 * 8);
+  EXPECT_EQ(record->lateness.count(), 2u * (256 + 55 * 32));
+  EXPECT_EQ(record->beyond_bound, 256u + 55 * 32);
   EXPECT_EQ(record->lateness.max(), 7u);
 }
 
