@@ -311,7 +311,7 @@ int main(int argc, char** argv) {
       options.smoke = true;
       options.repeat = 2;
     } else if (flag == "--repeat" && i + 1 < argc) {
-      options.repeat = std::max(1, std::atoi(argv[++i]));
+      options.repeat = std::max(1, static_cast<int>(std::strtol(argv[++i], nullptr, 10)));
     } else if (flag == "--folder" && i + 1 < argc) {
       options.folder = argv[++i];
     } else {

@@ -383,7 +383,7 @@ TEST(Lane, RemembersHowFarBehindEventsCame) {
   }
 }
 
-// Of further batches each 32nd counts, 32 times: numbers 256, 288, ... 1,984 of 2,000, which are 55.
+// Of further batches each 32nd counts, 32 times: numbers 256, 288, ... 1,984 of 2,000, in all 55.
 TEST(Lane, LooksAtSomeOfManyDisorderedBatches) {
   PartitionTracker tracker;
   const auto record = std::make_unique<LaneRecord>();
