@@ -14,10 +14,11 @@
 // has fewer than ten samples beyond it, or where the noise alone is more than half of it.
 //
 // FOLDER gets LEG.hlog (HdrHistogram's log format) and legs.csv, of which scripts/bench draws.
-// Exit code 1: packets or results were lost, or two doors give different results.
+// Exit code 1: packets were lost, or the results are not those that the schedule asks for.
 #include <fcntl.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -40,6 +41,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "app/layout.h"
@@ -135,6 +137,7 @@ struct Event {
 struct Schedule {
   std::vector<Event> events;
   std::vector<int64_t> closes;  // [window]: offset of the event that lets it close
+  uint64_t results = 0;         // windows with a key in them, those too that the drain closes
 };
 
 Schedule schedule_of(const Leg& leg) {
@@ -150,6 +153,12 @@ Schedule schedule_of(const Leg& leg) {
     while (schedule.closes.size() < leg.windows &&
            highest - kBound >= static_cast<int64_t>(schedule.closes.size() + 1) * leg.window)
       schedule.closes.push_back(offset);
+  }
+  std::vector<bool> met(static_cast<size_t>(highest / leg.window + 1) * leg.keys);
+  for (const Event& event : schedule.events) {
+    const size_t at = static_cast<size_t>(event.time / leg.window) * leg.keys + event.key;
+    schedule.results += met[at] ? 0 : 1;
+    met[at] = true;
   }
   return schedule;
 }
@@ -248,9 +257,6 @@ class Door {
   Wire& wire() { return *wire_; }
   const std::string& device() const { return device_; }
   std::unique_ptr<Source> queue() const { return receiving_->queue(0); }
-  uint64_t missed() const {
-    return receiving_->counters().missed + receiving_->counters().no_buffer;
-  }
 
  private:
   std::string device_;
@@ -272,21 +278,24 @@ class TimedSink final : public Sink {
   void send(const Records& records) override {
     if (inner_) inner_->send(records);
     const int64_t at = now();
-    uint32_t begin = 0;
-    for (const uint32_t end : records.ends) {
-      const std::byte* record = records.bytes.data() + begin;
-      begin = end;
+    // By their heads: the first record is a result with the stream's and the query's in front.
+    for (const std::byte* record = records.bytes.data();
+         record < records.bytes.data() + records.bytes.size();) {
       binary_format::RecordHead head;
       std::memcpy(&head, record, sizeof head);
+      const std::byte* const whole = std::exchange(record, record + head.bytes);
       if (head.type != binary_format::RecordType::kResult) continue;
       binary_format::ResultBody body;
-      std::memcpy(&body, record + sizeof head, sizeof body);
-      uint64_t hash = static_cast<uint64_t>(body.end - origin);
+      std::memcpy(&body, whole + sizeof head, sizeof body);
+      auto hash = static_cast<uint64_t>(body.end - origin);
       for (size_t word = sizeof head + sizeof body; word + 8 <= head.bytes; word += 8) {
         uint64_t value;
-        std::memcpy(&value, record + word, 8);
+        std::memcpy(&value, whole + word, 8);
         hash = mix_words(hash, value, HashSeed{});
       }
+      uint64_t count;  // the first output, behind a key of one word
+      std::memcpy(&count, whole + sizeof head + sizeof body + 8, sizeof count);
+      events_ += count;
       digest_ += hash;
       seen_.push_back({body.end, at});
     }
@@ -300,13 +309,14 @@ class TimedSink final : public Sink {
   }
   const std::vector<Seen>& seen() const { return seen_; }
   uint64_t digest() const { return digest_; }  // keys and values of windows, whenever they were
+  uint64_t events() const { return events_; }  // in all windows
 
   int64_t origin = 0;  // event time of the start
 
  private:
   std::unique_ptr<Sink> inner_;
   std::vector<Seen> seen_;
-  uint64_t digest_ = 0;
+  uint64_t digest_ = 0, events_ = 0;
 };
 
 // ---------------------------------------------------------------- noise
@@ -354,19 +364,48 @@ class Noise {
 // ---------------------------------------------------------------- one leg
 struct Outcome {
   std::vector<int64_t> latency;
-  uint64_t sent = 0, lost = 0, digest = 0;
-  double achieved = 0;      // events per second
-  int64_t latest_send = 0;  // behind its time
+  uint64_t lost = 0, digest = 0;
+  double achieved = 0;  // events per second
+  std::string wrong;    // what the results are not
 };
 
-std::string config_of(const Leg& leg, const Options& options, const std::string& device,
-                      int worker_core) {
+// Where the udp sink's datagrams go. Nobody reads them: what the buffer does not hold, the kernel
+// drops. Without a socket there, every second send would be refused, and that would be measured.
+class Listener {
+ public:
+  Listener() : socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address_;
+    if (socket_ < 0 || bind(socket_, reinterpret_cast<sockaddr*>(&address_), size) != 0 ||
+        getsockname(socket_, reinterpret_cast<sockaddr*>(&address_), &size) != 0)
+      give_up(std::string("a port on loopback: ") + std::strerror(errno));
+  }
+  ~Listener() { close(socket_); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  std::string address() const { return "127.0.0.1:" + std::to_string(ntohs(address_.sin_port)); }
+
+ private:
+  int socket_;
+  sockaddr_in address_{};
+};
+
+// The file sink's, gone with the leg.
+struct ResultFile {
+  std::filesystem::path path = std::filesystem::temp_directory_path() /
+                               ("tidewire_wire." + std::to_string(getpid()) + ".bin");
+  ~ResultFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+std::string config_of(const Leg& leg, const std::string& device, int worker_core,
+                      const ResultFile& file, const Listener& listener) {
   std::string sink = "type = \"stdout\"";
-  if (leg.sink == SinkKind::kFile)
-    sink = "type = \"file\"\npath = \"" +
-           (std::filesystem::temp_directory_path() / "tidewire_wire.bin").string() + "\"";
-  if (leg.sink == SinkKind::kUdp) sink = "type = \"udp\"\naddress = \"127.0.0.1:39999\"";
-  (void)options;
+  if (leg.sink == SinkKind::kFile) sink = "type = \"file\"\npath = \"" + file.path.string() + "\"";
+  if (leg.sink == SinkKind::kUdp) sink = "type = \"udp\"\naddress = \"" + listener.address() + "\"";
   return "[runtime]\nworkers = 1\ncores = [" + std::to_string(worker_core) +
          "]\nidle = \"spin\"\n[source.feed]\ntype = \"port\"\ndevice = \"" + device +
          "\"\nformat = \"itch\"\nout_of_orderness = \"100 ms\"\nsilent_after = \"never\"\n"
@@ -378,10 +417,11 @@ std::string config_of(const Leg& leg, const Options& options, const std::string&
          sink + "\nformat = \"binary\"\n";
 }
 
-Outcome measure(const Leg& leg, const Options& options, Door& door, int generator_core,
-                int worker_core) {
+Outcome measure(const Leg& leg, Door& door, int generator_core, int worker_core) {
+  const ResultFile file;
+  const Listener listener;
   Loaded loaded =
-      load_config(config_of(leg, options, door.device(), worker_core), "the bench's config");
+      load_config(config_of(leg, door.device(), worker_core, file, listener), "the bench's config");
   if (!loaded.ok()) give_up(to_string(loaded.problems.front(), "the bench's config"));
   LayoutResult made = make_layout(std::move(loaded.config), value_of(read_topology()));
   if (!made.ok()) give_up(to_string(made.problems.front(), "the bench's config"));
@@ -430,14 +470,13 @@ Outcome measure(const Leg& leg, const Options& options, Door& door, int generato
   Appliance appliance(std::move(appliance_options), {build_worker}, build_egress);
   if (absl::Status status = appliance.start(); !status.ok()) give_up(std::string(status.message()));
 
-  // The first whole second that is far enough away; the same moment on both clocks.
+  // The first window that begins far enough away; the same moment on both clocks.
   const int64_t wall = system_clock().wall().ns, mono = now();
-  const int64_t origin = (wall + 300 * kMillisecond) / kSecond * kSecond + kSecond;
+  const int64_t origin = ((wall + 300 * kMillisecond) / leg.window + 1) * leg.window;
   const int64_t start = mono + (origin - wall);
   sink->origin = origin;
   const Zone zone = value_of(Zone::load("America/New_York"));
   const int64_t midnight = zone.start_of(zone.day_at({origin})).ns;
-  const uint64_t missed = door.missed();
 
   Outcome outcome;
   std::thread generator([&] {
@@ -449,18 +488,34 @@ Outcome measure(const Leg& leg, const Options& options, Door& door, int generato
       const int64_t due = start + event.offset;
       while (now() < due) sched_yield();  // egress may live on this core
       while (!door.wire().send(frame.bytes())) sched_yield();
-      outcome.latest_send = std::max(outcome.latest_send, now() - due);
     }
     outcome.achieved = static_cast<double>(schedule.events.size()) * 1e9 /
                        static_cast<double>(std::max<int64_t>(1, now() - start));
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    // A drain leaves unread what the port still holds, and the next leg would find it. So: until
+    // all have come, or none has for so long that no neighbour on the cores can be the reason.
+    const auto come = [&] { return appliance.worker(0).sample_lane(0).events; };
+    int64_t moved = now();
+    for (uint64_t before = 0; before < schedule.events.size() && now() - moved < 3 * kSecond;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      if (const uint64_t events = come(); events != before) {
+        before = events;
+        moved = now();
+      }
+    }
     appliance.request_drain();
   });
   appliance.run({100 * kMillisecond}, [](const ApplianceSample&) {});
   generator.join();
-  outcome.sent = schedule.events.size();
-  outcome.lost = door.missed() - missed +
-                 (outcome.sent - std::min(outcome.sent, appliance.worker(0).sample_lane(0).events));
+  const uint64_t sent = schedule.events.size();
+  outcome.lost = sent - std::min(sent, appliance.worker(0).sample_lane(0).events);
+  SinkCounters taken;
+  sink->sample(taken);
+  if (sink->seen().size() != schedule.results || sink->events() != sent)
+    outcome.wrong = std::to_string(sink->seen().size()) + " results with " +
+                    std::to_string(sink->events()) + " events in them, where the schedule has " +
+                    std::to_string(schedule.results) + " with " + std::to_string(sent);
+  else if (taken.lost > 0)
+    outcome.wrong = "the sink lost " + std::to_string(taken.lost) + " results";
   for (const TimedSink::Seen& seen : sink->seen()) {
     const int64_t window = (seen.end - origin) / leg.window - 1;
     if (window < 0 || window >= static_cast<int64_t>(leg.windows)) continue;  // closed by the drain
@@ -495,8 +550,11 @@ int run(const Options& options) {
               "worst", "lost, digest");
   std::ofstream csv;
   if (!options.out.empty()) {
-    std::filesystem::create_directories(options.out);
+    std::error_code error;
+    std::filesystem::create_directories(options.out, error);
     csv.open(options.out / "legs.csv");
+    if (!csv)
+      give_up((options.out / "legs.csv").string() + " cannot be written; --out names a folder");
     csv << "leg,rate,achieved,keys,window_ns,results,p50,p90,p99,p999,max,noise_p99,noise_p999\n";
   }
   bool failed = false, withheld = false;
@@ -510,16 +568,18 @@ int run(const Options& options) {
     const Noise noise = Noise::of({worker_core, generator_core},
                                   options.smoke ? 5 * kMillisecond : 300 * kMillisecond);
     const double began = static_cast<double>(system_clock().wall().ns) / 1e9;
-    const Outcome outcome = measure(leg, options, door, generator_core, worker_core);
-    failed |= outcome.lost > 0 || outcome.latency.empty();
-    std::string line;
-    const auto figure = [&](double p) {
-      std::array<char, 16> text{"-"};
+    const Outcome outcome = measure(leg, door, generator_core, worker_core);
+    failed |= outcome.lost > 0 || !outcome.wrong.empty();
+    const auto supported = [&](double p) {
       const size_t beyond = outcome.latency.size() -
                             static_cast<size_t>(p * static_cast<double>(outcome.latency.size()));
-      const int64_t value = outcome.latency.empty() ? 0 : at_percentile(outcome.latency, p);
-      if (beyond >= 10 && 2 * noise.delay_at(p) <= value)
-        std::snprintf(text.data(), text.size(), "%.1f", static_cast<double>(value) / 1e3);
+      return beyond >= 10 && 2 * noise.delay_at(p) <= at_percentile(outcome.latency, p);
+    };
+    const auto figure = [&](double p) {
+      std::array<char, 16> text{"-"};
+      if (supported(p))
+        std::snprintf(text.data(), text.size(), "%.1f",
+                      static_cast<double>(at_percentile(outcome.latency, p)) / 1e3);
       else
         withheld = true;
       return std::string(text.data());
@@ -534,22 +594,26 @@ int run(const Options& options) {
     if (std::strcmp(leg.name, "peers") == 0)
       std::printf(
           "%-14s Flink tuned p50 1900, p99 6300; Jet 1300, 6500; goal p50 <= 50, p99 <= 500\n", "");
+    if (!outcome.wrong.empty()) std::printf("%-14s WRONG: %s\n", "", outcome.wrong.c_str());
     std::fflush(stdout);
     if (options.out.empty() || outcome.latency.empty()) continue;
     const double length = static_cast<double>(system_clock().wall().ns) / 1e9 - began;
-    std::ofstream(options.out / (std::string(leg.name) + ".hlog"))
-        << hdr_log(outcome.latency, leg.name, began, length);
+    const std::filesystem::path log = options.out / (std::string(leg.name) + ".hlog");
+    if (!(std::ofstream(log) << hdr_log(outcome.latency, leg.name, began, length)).flush())
+      give_up(log.string() + " cannot be written");
     csv << leg.name << ',' << leg.rate << ',' << outcome.achieved << ',' << leg.keys << ','
         << leg.window << ',' << outcome.latency.size();
-    for (const double p : {0.5, 0.9, 0.99, 0.999, 1.0})
-      csv << ',' << at_percentile(outcome.latency, p);
-    csv << ',' << noise.delay_at(0.99) << ',' << noise.delay_at(0.999) << '\n';
+    for (const double p : {0.5, 0.9, 0.99, 0.999}) {
+      csv << ',';
+      if (supported(p)) csv << at_percentile(outcome.latency, p);
+    }
+    csv << ',' << most << ',' << noise.delay_at(0.99) << ',' << noise.delay_at(0.999) << '\n';
   }
   if (withheld)
     std::printf(
         "-: withheld; fewer than ten samples lie beyond it, or the machine's noise alone is "
         "more than half of it\n");
-  if (failed) std::fprintf(stderr, "latency_bench: packets or results were lost\n");
+  if (failed) std::fprintf(stderr, "latency_bench: packets were lost, or results are wrong\n");
   return failed ? 1 : 0;
 }
 
