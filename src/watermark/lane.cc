@@ -97,7 +97,8 @@ void Lane::stamp(EventBatch& batch, LaneCounts& counts, const uint8_t* progress)
   if (guards_are_met && partitions_.size() == 1)
     stamp_one(batch);
   else if (guards_are_met && options_.max_behind == kNever && nobody_expires(batch, first_arrival))
-    stamp_calm(batch, first_arrival);
+    record_&& times_of_next() > 0 ? stamp_calm<true>(batch, first_arrival)
+                                  : stamp_calm<false>(batch, first_arrival);
   else
     stamp_any<false>(batch, counts, progress);
 }
@@ -116,14 +117,16 @@ bool Lane::nobody_expires(const EventBatch& batch, EventTime& first) const {
 }
 
 // Several partitions of which none turns idle, is left behind or meets a guard: what stamp_any()
-// does for such a batch, and no more.
+// does for such a batch, and no more. `kLook`: how late each event is, if any is, is remembered.
+template <bool kLook>
 void Lane::stamp_calm(EventBatch& batch, EventTime first_arrival) {
+  // By the lane's frontier a partition's own watermark says nothing: as if it had none.
   const bool own = options_.lateness_by == LatenessBy::kPartition;
-  const int64_t bound = bound_.ns, edge = INT64_MIN + bound;
+  const int64_t bound = bound_.ns, edge = own ? INT64_MIN + bound : INT64_MAX;
   PartitionTracker* const trackers = partitions_.data();
   int64_t frontier = frontier_.ns, top = INT64_MIN;
   Lateness late;
-  uint64_t any_late = 0;
+  uint64_t behind = 0;
   for (uint32_t i = 0; i < batch.count; ++i) {
     const EventTime time = batch.time[i];
     const PartitionId id = batch.partition[i];
@@ -131,11 +134,11 @@ void Lane::stamp_calm(EventBatch& batch, EventTime first_arrival) {
     PartitionTracker& p = trackers[index_of(id)];
     const EventTime highest = p.highest;
     const int64_t watermark = highest.ns < edge ? INT64_MIN : highest.ns - bound;
-    const int64_t stamp = own ? std::max(watermark, frontier) : frontier;
+    const int64_t stamp = std::max(watermark, frontier);
     batch.stamp[i] = {stamp};
     top = std::max(top, stamp);
-    late[i] = lateness(time, highest);
-    any_late |= late[i];
+    behind += static_cast<uint64_t>(time < highest);
+    if (kLook) late[i] = lateness(time, highest);
     const bool joins = idle(p) || !known(p);
     p.heard = batch.arrival[i];
     const bool rises = time > highest;
@@ -154,7 +157,7 @@ void Lane::stamp_calm(EventBatch& batch, EventTime first_arrival) {
   }
   batch.max_stamp = {top};
   next_expiry_ = std::min(next_expiry_, limit(first_arrival, options_.idle_after));
-  remember(late, batch.count, any_late);
+  remember(late, batch.count, behind);
 }
 
 // Alone, a partition is its own leader and, idle or not, its own largest watermark: idleness,
@@ -311,11 +314,17 @@ void Lane::take_mark(const Mark& mark) {
   frontier_ = std::max(frontier_, earlier(mark.time, options_.bound));
 }
 
-// 0: this batch, which is not in order, is left out.
-uint64_t Lane::sample() {
+// 0: the next batch that is not in order is left out.
+uint64_t Lane::times_of_next() const {
   constexpr uint64_t kExact = 256, kOneOf = 32;
-  const uint64_t n = record_->disordered++;
+  const uint64_t n = record_->disordered;
   return n < kExact ? 1 : n % kOneOf == 0 ? kOneOf : 0;
+}
+
+uint64_t Lane::sample() {
+  const uint64_t times = times_of_next();
+  ++record_->disordered;
+  return times;
 }
 
 void Lane::remember(const Lateness& late, uint32_t events, uint64_t any_late) {

@@ -135,6 +135,7 @@ class Lane {
   using Lateness = std::array<uint64_t, kBatchMax>;  // how far each event came behind
 
   void stamp_one(EventBatch& batch);  // one partition, nothing odd: vectorises
+  template <bool kLook>
   void stamp_calm(EventBatch& batch, EventTime first_arrival);
   bool nobody_expires(const EventBatch& batch, EventTime& first) const;
   template <bool kWhole>
@@ -143,6 +144,7 @@ class Lane {
   bool ends_by(LateReason reason, GuardPolicy policy, EventBatch& batch, uint32_t i,
                LaneCounts& counts);
   void take_mark(const Mark& mark);
+  uint64_t times_of_next() const;
   uint64_t sample();
   void remember(const Lateness& late, uint32_t events, uint64_t any_late);
   void remember_each(const Lateness& late, uint32_t events, uint64_t times);
