@@ -9,6 +9,7 @@
 #include "app/first_event.h"
 #include "base/units.h"
 #include "format/catalog.h"
+#include "pipeline/exchange.h"
 #include "query/field_text.h"
 
 namespace tidewire {
@@ -283,13 +284,33 @@ void print_query(const Layout& layout, size_t q, const FirstEvents& firsts, std:
                plan.cell_words * 8);
   print_leaving(spec, out);
   std::fprintf(out, "  placement: %s\n",
-               plan.placement == Placement::kLocal
-                   ? "local, the lane determines the key"
-                   : "exchange, a row goes to the worker that owns its key");
+               describe_placement(plan, layout.config.runtime.workers).c_str());
   print_chart(layout, plan, spec, firsts, out);
 }
 
 }  // namespace
+
+std::string describe_placement(const Plan& plan, uint32_t workers) {
+  if (plan.placement == Placement::kLocal)
+    return plan.one_lane() ? "local: one lane feeds it, so no row crosses to another worker"
+                           : "local, as the config says: each lane must bring keys of its own (RSS "
+                             "on fields that the key contains); no row crosses to another worker";
+  if (workers == 1) return "exchange, but one worker owns every key: no row crosses";
+  const ExchangeShape shape{plan.key_words, static_cast<uint32_t>(plan.values.size())};
+  const auto bytes = [&](bool narrow) {
+    return std::to_string(shape.row_bytes(narrow)) + " bytes";
+  };
+  std::string text =
+      "exchange: any of " + std::to_string(plan.lanes.size()) +
+      " lanes may bring a key, so a row goes to the worker that owns it.\n    About " +
+      std::to_string(workers - 1) + " of " + std::to_string(workers) + " rows cross, " +
+      bytes(plan.only_key_and_values()) + " each";
+  if (plan.only_key_and_values())
+    text += "; " + bytes(false) + " where a batch lies in several panes or is late";
+  return text +
+         ".\n    placement = \"local\" spares them where a lane brings keys of its own "
+         "(RSS on fields that the key contains)";
+}
 
 void print_explanation(const Layout& layout, std::FILE* out) {
   const Config& c = layout.config;

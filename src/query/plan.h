@@ -2,6 +2,7 @@
 // sizes. Made once at start by query/compile.h from a QuerySpec; nothing below parses a word.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -290,6 +291,16 @@ struct Plan {
   bool answers_rows() const {
     return late_rows || window.kind == WindowKind::kCount || window.early_rows > 0 ||
            (window.lateness.ns > 0 && window.gather.ns == 0);
+  }
+  // Of a row that is natural in a pane nothing counts but its key and values: not when it came.
+  bool only_key_and_values() const {
+    const WindowKind kind = window.kind;
+    const bool aligned =
+        kind != WindowKind::kSession && kind != WindowKind::kCount && kind != WindowKind::kGlobal;
+    return aligned && window.early_rows == 0 &&
+           std::none_of(parts.begin(), parts.end(), [](const CellPart& part) {
+             return part.op == CellOp::kFirst || part.op == CellOp::kLast;
+           });
   }
 };
 

@@ -22,11 +22,7 @@ PaneStore<W, Cells>::PaneStore(const Plan& plan, ShardRange range, Reserve& rese
       gathers_(plan.window.gather.ns > 0 && plan.window.lateness.ns > 0),
       answers_rows_(plan.answers_rows()),
       only_ends_(!geometry_.has_steps() && geometry_.lateness() == 0 && early_rows_ == 0),
-      only_key_and_values_(early_rows_ == 0 && std::none_of(plan.parts.begin(), plan.parts.end(),
-                                                            [](const CellPart& part) {
-                                                              return part.op == CellOp::kFirst ||
-                                                                     part.op == CellOp::kLast;
-                                                            })),
+      only_key_and_values_(plan.only_key_and_values()),
       cells_(plan),
       keys_(plan, range, reserve),
       deferred_(plan, reserve),
