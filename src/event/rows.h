@@ -28,7 +28,10 @@ struct Rows {
   const uint64_t* hash = nullptr;
   std::array<const int64_t*, kMaxKeyWords> key{};  // [word][row]
   std::array<const int64_t*, kValueMax> value{};   // [value column][row]
-  EventTime min_time, max_time, max_stamp;         // bounds; exact for a whole batch only
+  // Not null: a row stands for the cell[0] rows of its key that were folded into its cell, [row]
+  // after [row], in the place of values. Of narrow rows only.
+  const int64_t* cell = nullptr;
+  EventTime min_time, max_time, max_stamp;  // bounds; exact for a whole batch only
 
   Ordinal ordinal(uint32_t i) const { return Ordinal{index_of(first) + (at ? at[i] : i)}; }
 };

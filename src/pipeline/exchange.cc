@@ -16,9 +16,11 @@ namespace {
 // Beside the rows of a batch one turn tells each neighbour at most: a skip, a frontier, a wake
 // request and an answer.
 constexpr uint32_t kControlLines = 4;
+constexpr uint8_t kFolded = UINT8_MAX;  // owner of a row that was folded
 
 ExchangeShape shape_of(const Plan& plan) {
-  return {plan.key_words, static_cast<uint32_t>(plan.values.size())};
+  const bool folds = plan.only_key_and_values() && plan.cell_words <= kFoldedWordsMax;
+  return {plan.key_words, static_cast<uint32_t>(plan.values.size()), folds ? plan.cell_words : 0};
 }
 
 template <class T>
@@ -46,8 +48,9 @@ ExchangeSizes::ExchangeSizes(std::span<const Plan> plans) {
   uint32_t batch = 0;
   for (const Plan& plan : plans) {
     if (plan.placement == Placement::kLocal) continue;
-    const uint32_t lines = shape_of(plan).lines(kBatchMax, false);
-    batch += lines;
+    const ExchangeShape shape = shape_of(plan);
+    const uint32_t lines = shape.lines(kBatchMax, false);
+    batch += lines + HotKeys::kMost * shape.folded_lines();
     max_lines = std::max(max_lines, lines);
   }
   // A ring's end is met at most once in a batch, and skips less than one message.
@@ -95,11 +98,13 @@ Exchange::Exchange(ExchangeFabric& fabric, uint32_t worker, std::span<const Plan
       neighbours_(fabric.workers()),
       picked_(fabric.workers()),
       promised_(start[worker]) {
-  CHECK(worker_ < workers_ && start.size() == workers_ && workers_ <= 256);
+  CHECK(worker_ < workers_ && start.size() == workers_ && workers_ <= kFolded);
   for (const Plan& plan : plans) shapes_.push_back(shape_of(plan));
+  hot_.resize(plans.size());
   if (workers_ > 1) {
     pick_ = arena.take<std::array<uint8_t, kBatchMax>>(workers_, "exchange scratch");
     own_ = arena.take<ExchangeLine>(fabric.max_lines(), "exchange scratch");
+    folded_ = arena.take<ExchangeLine>(kFoldedLinesMax, "exchange scratch");
   }
   for (uint32_t w = 0; w < workers_; ++w) {
     Neighbour& n = neighbours_[w];
@@ -118,8 +123,14 @@ bool Exchange::has_room() const {
   return true;
 }
 
-Rows Exchange::route(const Plan& plan, const Rows& rows, bool narrow) {
+Rows Exchange::route(const Plan& plan, const Rows& rows, WindowStore& store) {
   if (workers_ == 1 || rows.count == 0) return rows;
+  const bool narrow = store.bounds_suffice(rows);
+  found_.keys = 0;
+  if (narrow && shapes_[index_of(plan.id)].cell_words > 0) {
+    hot_[index_of(plan.id)].find(rows, plan.key_words, found_);
+    if (found_.keys > 0) fold(plan, rows, store);
+  }
   pick_rows(plan, rows);
   for (uint32_t w = 0; w < workers_; ++w) {
     if (w == worker_ || picked_[w] == 0) continue;
@@ -138,6 +149,89 @@ Rows Exchange::route(const Plan& plan, const Rows& rows, bool narrow) {
   return rows_of(*std::launder(reinterpret_cast<const ExchangeMessage*>(own_.data())));
 }
 
+// Each hot key's rows in one cell to its owner.
+void Exchange::fold(const Plan& plan, const Rows& rows, WindowStore& store) {
+  const ExchangeShape& shape = shapes_[index_of(plan.id)];
+  for (uint32_t k = 0; k < found_.keys; ++k) {
+    const std::span<const uint8_t> of(found_.row[k].data(), found_.rows[k]);
+    const uint64_t hash = rows.hash[of[0]];
+    const uint32_t owner = owner_of(shard_of(hash, plan.shards), plan.shards, workers_);
+    ExchangeFabric::Ring* const out = owner == worker_ ? nullptr : neighbours_[owner].out;
+    const uint32_t lines = shape.folded_lines();
+    ExchangeLine* const to = out ? out->claim(lines) : folded_.data();
+    CHECK(to != nullptr);  // a batch is taken only where has_room()
+    auto* message = new (to) ExchangeMessage{};
+    message->kind = ExchangeMessage::Kind::kFolded;
+    message->query = plan.id;
+    message->lane = rows.lane;
+    message->count = 1;
+    message->first = rows.first;
+    message->min_time = rows.min_time;
+    message->max_time = rows.max_time;
+    message->max_stamp = rows.max_stamp;
+    message->lines = lines;
+    std::byte* at = to[1].bytes;
+    store.fold(rows, of, column<int64_t>(at, shape.cell_words));
+    *column<uint64_t>(at, 1) = hash;
+    for (uint32_t w = 0; w < shape.narrow_keys(); ++w) *column<int64_t>(at, 1) = rows.key[w][of[0]];
+    if (out) {
+      out->ring.push(lines);
+      count(rows_sent_, 1);
+    } else {
+      store.add(rows_of(*message));
+    }
+  }
+}
+
+void HotKeys::find(const Rows& rows, uint32_t key_words, Found& found) {
+  if (batches_++ % 64 == 0) look(rows);
+  for (uint32_t h = 0; h < count_; ++h) {
+    std::array<uint8_t, kBatchMax>& of = found.row[found.keys];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      of[n] = static_cast<uint8_t>(i);
+      n += static_cast<uint32_t>(rows.hash[i] == hash_[h]);
+    }
+    if (n < 2) continue;
+    // One word is in its hash; of more, others may share it.
+    const auto other = [&](uint8_t row) {
+      bool same = true;
+      for (uint32_t w = 0; w < key_words; ++w) same &= rows.key[w][row] == rows.key[w][of[0]];
+      return !same;
+    };
+    if (key_words > 1)
+      n = static_cast<uint32_t>(std::remove_if(of.begin(), of.begin() + n, other) - of.begin());
+    found.rows[found.keys++] = n;
+  }
+}
+
+// Whoever has an eighth of the rows survives a count in which each row of another key takes one
+// away (Misra and Gries); then it is counted.
+void HotKeys::look(const Rows& rows) {
+  constexpr uint32_t kCandidates = 8;
+  std::array<uint64_t, kCandidates> candidate{};
+  std::array<uint32_t, kCandidates> left{};
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    uint32_t at = kCandidates, empty = kCandidates;
+    for (uint32_t c = 0; c < kCandidates; ++c) {
+      if (left[c] > 0 && candidate[c] == rows.hash[i]) at = c;
+      if (left[c] == 0) empty = c;
+    }
+    if (at == kCandidates && empty < kCandidates) candidate[at = empty] = rows.hash[i];
+    if (at < kCandidates)
+      ++left[at];
+    else
+      for (uint32_t& n : left) --n;
+  }
+  count_ = 0;
+  for (uint32_t c = 0; c < kCandidates && count_ < kMost; ++c) {
+    if (left[c] == 0) continue;
+    const auto n =
+        static_cast<uint32_t>(std::count(rows.hash, rows.hash + rows.count, candidate[c]));
+    if (n >= 4 && 8 * n >= rows.count) hash_[count_++] = candidate[c];
+  }
+}
+
 // Owners first, which vectorises; then, worker by worker, the places where they stand: each row is
 // visited once, and nothing waits for a counter in memory.
 void Exchange::pick_rows(const Plan& plan, const Rows& rows) {
@@ -148,6 +242,8 @@ void Exchange::pick_rows(const Plan& plan, const Rows& rows) {
     const auto shard = static_cast<uint32_t>(rows.hash[i] >> 1 >> (63 - bits));
     owner[i] = static_cast<uint8_t>(shard * workers_ >> bits);
   }
+  for (uint32_t k = 0; k < found_.keys; ++k)
+    for (uint32_t i = 0; i < found_.rows[k]; ++i) owner[found_.row[k][i]] = kFolded;
   for (uint32_t w = 0; w < workers_; ++w) {
     uint8_t* const pick = pick_[w].data();
     const __m256i wanted = _mm256_set1_epi8(static_cast<char>(w));
@@ -204,6 +300,12 @@ Rows Exchange::rows_of(const ExchangeMessage& message) const {
   rows.max_stamp = message.max_stamp;
   const ExchangeShape& shape = shapes_[index_of(message.query)];
   const std::byte* at = reinterpret_cast<const std::byte*>(&message) + sizeof(ExchangeLine);
+  if (message.kind == ExchangeMessage::Kind::kFolded) {
+    rows.cell = column<int64_t>(at, shape.cell_words);
+    rows.hash = column<uint64_t>(at, 1);
+    for (uint32_t w = 0; w < shape.narrow_keys(); ++w) rows.key[w] = column<int64_t>(at, 1);
+    return rows;
+  }
   rows.hash = column<uint64_t>(at, rows.count);
   for (uint32_t v = 0; v < shape.values; ++v) rows.value[v] = column<int64_t>(at, rows.count);
   for (uint32_t w = 0; w < (message.narrow ? shape.narrow_keys() : shape.key_words); ++w)
@@ -241,6 +343,7 @@ void Exchange::obey(uint32_t from, const ExchangeMessage& message) {
       break;
     case ExchangeMessage::Kind::kSkip:
     case ExchangeMessage::Kind::kRows:
+    case ExchangeMessage::Kind::kFolded:
       break;
   }
 }

@@ -24,6 +24,7 @@
 #include "memory/arena.h"
 #include "query/plan.h"
 #include "watermark/frontier.h"
+#include "window/store.h"
 
 namespace tidewire {
 
@@ -33,7 +34,7 @@ struct alignas(64) ExchangeLine {
 
 // First line of every message.
 struct ExchangeMessage {
-  enum class Kind : uint8_t { kRows, kProgress, kWake, kAnswer, kSkip } kind;
+  enum class Kind : uint8_t { kRows, kFolded, kProgress, kWake, kAnswer, kSkip } kind;
   bool narrow;            // kRows: ExchangeShape
   Progress::State state;  // kProgress
   QueryId query;          // kRows
@@ -49,15 +50,46 @@ static_assert(sizeof(ExchangeMessage) <= sizeof(ExchangeLine));
 // The columns of a message of rows, each 8 bytes a row and in this order: hash, values, key words,
 // time, stamp; then `at`, one byte a row. Narrow, where bounds suffice: neither times, stamps and
 // `at`, nor a key of one word, which is in its hash.
+//
+// Folded: one key whose rows of a batch lie in one cell. The cell's words, then hash and key words.
 struct ExchangeShape {
   uint32_t key_words = 0, values = 0;
-  uint32_t narrow_keys() const { return key_words == 1 ? 0 : key_words; }
+  uint32_t cell_words = 0;  // 0: too long, or nothing is ever folded
+  constexpr uint32_t narrow_keys() const { return key_words == 1 ? 0 : key_words; }
   uint32_t row_bytes(bool narrow) const {
     return narrow ? 8 * (1 + values + narrow_keys()) : 8 * (3 + values + key_words) + 1;
   }
   uint32_t lines(uint32_t rows, bool narrow) const {
     return 1 + (rows * row_bytes(narrow) + 63) / 64;
   }
+  constexpr uint32_t folded_lines() const {
+    return 1 + (8 * (cell_words + 1 + narrow_keys()) + 63) / 64;
+  }
+};
+
+inline constexpr uint32_t kFoldedWordsMax = 64;  // of a cell that is sent
+inline constexpr uint32_t kFoldedLinesMax =
+    ExchangeShape{kMaxKeyWords, 0, kFoldedWordsMax}.folded_lines();
+
+// Keys that bring a good part of a query's rows: theirs are folded, batch by batch, before they
+// are sent, or one owner would do the work of all (core.md, "Folding"). Looked for in each 64th
+// batch; which they are changes no result.
+class HotKeys {
+ public:
+  static constexpr uint32_t kMost = 4;
+  // The rows of the hot keys of this batch, one list a key that has several.
+  struct Found {
+    std::array<std::array<uint8_t, kBatchMax>, kMost> row;
+    std::array<uint32_t, kMost> rows{};
+    uint32_t keys = 0;
+  };
+  void find(const Rows& rows, uint32_t key_words, Found& found);
+
+ private:
+  void look(const Rows& rows);
+
+  std::array<uint64_t, kMost> hash_{};
+  uint32_t count_ = 0, batches_ = 0;
 };
 
 // In lines: what one batch of every exchanged query takes at most with what is told beside it, the
@@ -100,8 +132,8 @@ class Exchange {
 
   bool has_room() const;  // a whole batch of every exchanged query fits every outgoing ring
   // Sends rows to the owners of their shards; returns those that this worker owns, valid until the
-  // next call. `narrow`: their bounds suffice.
-  Rows route(const Plan& plan, const Rows& rows, bool narrow);
+  // next call. What is folded for a key of this worker goes to the store at once.
+  Rows route(const Plan& plan, const Rows& rows, WindowStore& store);
   // After the rows of this turn. `returning`: the lane that asked wake() is still silent, so the
   // promise that the others hold for it stays as it is.
   void publish(Progress own, bool returning);
@@ -148,6 +180,7 @@ class Exchange {
   void advance();
   Rows rows_of(const ExchangeMessage& message) const;
   void pick_rows(const Plan& plan, const Rows& rows);
+  void fold(const Plan& plan, const Rows& rows, WindowStore& store);
   void write(const Plan& plan, const Rows& rows, const uint8_t* pick, uint32_t count, bool narrow,
              ExchangeLine* to) const;
   void count(std::atomic<uint64_t>& counter, uint64_t by) const {
@@ -157,10 +190,13 @@ class Exchange {
   uint32_t worker_, workers_, room_lines_;
   uint32_t turn_ = 0;  // which neighbour is read first
   std::vector<ExchangeShape> shapes_;
+  std::vector<HotKeys> hot_;  // by query
+  HotKeys::Found found_;
   std::vector<Neighbour> neighbours_;  // by worker; ours holds what we promise
   std::vector<uint32_t> picked_;       // rows for each worker in one batch
   std::span<std::array<uint8_t, kBatchMax>> pick_;
-  std::span<ExchangeLine> own_;  // our rows of a batch that was split
+  std::span<ExchangeLine> own_;     // our rows of a batch that was split
+  std::span<ExchangeLine> folded_;  // a key of ours
   Progress promised_;
   Waking waking_ = Waking::kNo;
   uint32_t unanswered_ = 0;
@@ -180,7 +216,8 @@ uint32_t Exchange::take(uint32_t budget, Ready&& ready, Add&& add) {
       const ExchangeMessage* message = front(neighbour);
       if (!message) break;
       const uint32_t lines = message->lines;
-      if (message->kind == ExchangeMessage::Kind::kRows) {
+      if (message->kind == ExchangeMessage::Kind::kRows ||
+          message->kind == ExchangeMessage::Kind::kFolded) {
         if (!ready()) break;
         // They lie in the other core's cache.
         for (uint32_t line = 1; line < lines; ++line)

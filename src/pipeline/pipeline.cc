@@ -222,7 +222,7 @@ void Pipeline::Impl::take_events(EventBatch& batch) {
     if (query.plan.placement == Placement::kLocal)
       add(query, rows);
     else
-      add(query, exchange.route(query.plan, rows, query.store->bounds_suffice(rows)));
+      add(query, exchange.route(query.plan, rows, *query.store));
   }
 }
 
@@ -384,7 +384,8 @@ std::vector<ArenaTerm> pipeline_memory(const PipelineOptions& options) {
     terms.push_back(
         {"exchange rings", (options.workers - 1) * sizes.ring_lines * sizeof(ExchangeLine)});
     terms.push_back(
-        {"exchange scratch", options.workers * kBatchMax + sizes.max_lines * sizeof(ExchangeLine)});
+        {"exchange scratch",
+         options.workers * kBatchMax + (sizes.max_lines + kFoldedLinesMax) * sizeof(ExchangeLine)});
   }
   return terms;
 }

@@ -51,6 +51,7 @@ class PaneStore final : public WindowStore {
   bool bounds_suffice(const Rows& rows) const override {
     return only_key_and_values_ && in_one_pane(rows);
   }
+  void fold(const Rows& rows, std::span<const uint8_t> of, int64_t* cell) const override;
   void divert(const Rows& rows, LateReason reason) override;
   bool has_room() const override {
     return spare_count_ >= batch_panes_ && free_chunk_count_ >= batch_panes_ &&
@@ -84,11 +85,13 @@ class PaneStore final : public WindowStore {
   }
   uint32_t find_panes(const Rows& rows);
   void add_mixed(const Rows& rows);
+  Pane* pane_of_bounds(const Rows& rows);
   void add_narrow(const Rows& rows);
+  void add_folded(const Rows& rows);
   void fold_mixed(const Rows& rows);
   Pane* place_odd(const Rows& rows, uint32_t row);
   void defer_or_drop(const Rows& rows, uint32_t row, int64_t last_end);
-  void lose(int64_t stamp, int64_t time);
+  void lose(int64_t stamp, int64_t time, uint64_t rows);
   int64_t first_open_end(int64_t stamp, int64_t time) const;
   void late(const Rows& rows, uint32_t row);
   template <class PaneOf>

@@ -75,6 +75,7 @@ void PaneStore<W, Cells>::add(const Rows& rows) {
     line_[i] = keys_.line_of(rows.hash[i]);
     keys_.prefetch(line_[i]);
   }
+  if (rows.cell) return add_folded(rows);
   if (!rows.time && !in_one_pane(rows)) return add_narrow(rows);
   if (!in_one_pane(rows)) [[unlikely]]
     return add_mixed(rows);
@@ -134,20 +135,53 @@ void PaneStore<W, Cells>::fold_mixed(const Rows& rows) {
   }
 }
 
-// Rows that come by their bounds, and not in the pane used last.
+// Of rows that come by their bounds. Null: no pane is free.
 template <uint32_t W, class Cells>
-void PaneStore<W, Cells>::add_narrow(const Rows& rows) {
+typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::pane_of_bounds(const Rows& rows) {
+  if (in_one_pane(rows)) return newest_;
   const Span span = geometry_.pane_of(rows.min_time.ns);
   DCHECK(rows.max_time.ns < span.end);
   Pane* pane = find_pane(span.start);
   if (!pane) pane = open_pane(span);
-  if (!pane) {
-    for (uint32_t i = 0; i < rows.count; ++i) lose(rows.max_stamp.ns, rows.min_time.ns);
-    return;
-  }
+  if (!pane) return nullptr;
   DCHECK(rows.max_stamp.ns < pane->natural_until && pane->natural_until > fired_);  // I2
   remember(pane);
-  combine(rows, [pane](uint32_t) { return pane; });
+  return pane;
+}
+
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::add_narrow(const Rows& rows) {
+  Pane* const pane = pane_of_bounds(rows);
+  if (pane) return combine(rows, [pane](uint32_t) { return pane; });
+  for (uint32_t i = 0; i < rows.count; ++i) lose(rows.max_stamp.ns, rows.min_time.ns, 1);
+}
+
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::fold(const Rows& rows, std::span<const uint8_t> of, int64_t* cell) const {
+  cells_.clear(cell, 1);
+  for (const uint8_t row : of) cells_.add(cell, rows, row);
+}
+
+template <uint32_t W, class Cells>
+void PaneStore<W, Cells>::add_folded(const Rows& rows) {
+  Pane* const pane = pane_of_bounds(rows);
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    const int64_t* const from = rows.cell + size_t{i} * cells_.words();
+    const auto folded = static_cast<uint64_t>(from[0]);
+    if (!pane) {
+      lose(rows.max_stamp.ns, rows.min_time.ns, folded);
+      continue;
+    }
+    const uint64_t line = keys_.line_of(rows.hash[i]);
+    const uint32_t shard = keys_.shard_of(rows.hash[i]);
+    int64_t* cell = locate(rows, i, line, *pane);
+    if (!cell && keys_.may_recycle(shard) && !half_written(shard)) {
+      recycle(shard);
+      cell = locate(rows, i, line, *pane);
+    }
+    (cell ? counts_.natural : counts_.overflow) += folded;
+    cells_.merge(cell ? cell : pane->overflow, from);
+  }
 }
 
 // Each row's pane, if it is natural in one of the two used last; the others are listed in odd_.
@@ -226,7 +260,7 @@ typename PaneStore<W, Cells>::Pane* PaneStore<W, Cells>::place_odd(const Rows& r
   }
   if (!pane) pane = open_pane(span);
   if (!pane) {
-    lose(stamp, time);
+    lose(stamp, time, 1);
     return nullptr;
   }
   remember(pane);
@@ -238,7 +272,7 @@ void PaneStore<W, Cells>::defer_or_drop(const Rows& rows, uint32_t row, int64_t 
   if (rows.stamp[row].ns >= geometry_.gone_at(last_end)) {
     late(rows, row);
   } else if (!deferred_.push(rows, row)) {
-    lose(rows.stamp[row].ns, rows.time[row].ns);
+    lose(rows.stamp[row].ns, rows.time[row].ns, 1);
   }
 }
 
@@ -255,10 +289,10 @@ void PaneStore<W, Cells>::divert(const Rows& rows, LateReason reason) {
     counts_.unshown += !deferred_.push_outside(rows, i, reason);
 }
 
-// A row that finds no room.
+// A row, or several of one pane, that find no room.
 template <uint32_t W, class Cells>
-void PaneStore<W, Cells>::lose(int64_t stamp, int64_t time) {
-  ++counts_.overflow;
+void PaneStore<W, Cells>::lose(int64_t stamp, int64_t time, uint64_t rows) {
+  counts_.overflow += rows;
   const int64_t first = first_open_end(stamp, time), last = geometry_.last_end(time);
   flagged_.add(first, last);
   untold_.add(first, last);

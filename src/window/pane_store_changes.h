@@ -170,7 +170,7 @@ void PaneStore<W, Cells>::apply(const SingleRow& single) {
   const Span span = geometry_.pane_of(time);
   Pane* pane = find_pane(span.start);
   if (!pane) pane = open_pane(span);
-  if (!pane) return lose(stamp, time);
+  if (!pane) return lose(stamp, time, 1);
   const uint64_t line = keys_.line_of(single.hash);
   const uint32_t shard = keys_.shard_of(single.hash);
   int64_t* cell = locate(rows, 0, line, *pane);
@@ -189,7 +189,7 @@ void PaneStore<W, Cells>::apply(const SingleRow& single) {
   }
   const auto id = static_cast<uint32_t>((cell - pane->chunk[shard]) / cells_.words());
   update_ = {false, single, shard, id, first, last, Changes<W>::kNone, false};
-  if (!keep_changes(single, shard, id)) return lose(stamp, time);
+  if (!keep_changes(single, shard, id)) return lose(stamp, time, 1);
   cells_.add(cell, rows, 0);
   ++counts_.deferred;
   update_.busy = early_rows_ > 0 || (first <= stamp && !gathers_);

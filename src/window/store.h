@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "event/drop_reason.h"
 #include "event/rows.h"
@@ -48,6 +49,8 @@ class WindowStore {
   // All these rows are natural in one pane, here and on every worker, and nothing but their bounds
   // says when they were: times and stamps need not cross to their owner.
   virtual bool bounds_suffice(const Rows&) const { return false; }
+  // Where bounds suffice: these rows, which are of one key, as one cell (Rows::cell).
+  virtual void fold(const Rows&, std::span<const uint8_t> /*rows*/, int64_t* /*cell*/) const {}
   // Rows that a guard of the source keeps out of all windows (Plan::late_rows): they wait among the
   // deferred ones and are shown at their place, in canonical order. They need not be of a key that
   // this worker owns, and are in none of the counts but `unshown`.

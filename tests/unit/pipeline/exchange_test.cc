@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -63,6 +64,37 @@ class Workers {
   std::vector<std::unique_ptr<Arena>> arenas_;
   std::unique_ptr<ExchangeFabric> fabric_;
   std::vector<std::unique_ptr<Exchange>> ends_;
+};
+
+// Says whether bounds suffice, and keeps what is folded for a key of this worker.
+class FakeStore final : public WindowStore {
+ public:
+  explicit FakeStore(bool narrow) : narrow_(narrow) {}
+  bool bounds_suffice(const Rows&) const override { return narrow_; }
+  // Number of rows, and the sum of their first values.
+  void fold(const Rows& rows, std::span<const uint8_t> of, int64_t* cell) const override {
+    cell[0] = static_cast<int64_t>(of.size());
+    uint64_t sum = 0;
+    for (const uint8_t row : of) sum += static_cast<uint64_t>(rows.value[0][row]);
+    cell[1] = static_cast<int64_t>(sum);
+  }
+  void add(const Rows& rows) override {
+    if (on_add) on_add(rows);
+  }
+  std::function<void(const Rows&)> on_add;
+
+  void divert(const Rows&, LateReason) override {}
+  bool has_room() const override { return true; }
+  uint32_t fire(EventTime, EventTime, uint32_t, ResultWriter&) override { return 0; }
+  std::optional<EventTime> next(EventTime) const override { return std::nullopt; }
+  void begin_provisional() override {}
+  uint32_t provisional(uint32_t, ResultWriter&) override { return 0; }
+  bool is_showing() const override { return false; }
+  StoreCounts counts() const override { return {}; }
+  StoreUse use() const override { return {}; }
+
+ private:
+  bool narrow_;
 };
 
 // A batch of `count` rows whose every word is derived from (lane, ordinal), so that the reader can
@@ -162,7 +194,8 @@ TEST(Exchange, NarrowRowsCarryKeysAndValues) {
       }
     };
     uint32_t arrived = 0;
-    const Rows own = workers[1].route(plan, rows, true);
+    FakeStore narrow(true);
+    const Rows own = workers[1].route(plan, rows, narrow);
     check(1, own);
     arrived += own.count;
     for (uint32_t w = 0; w < count; ++w)
@@ -174,6 +207,56 @@ TEST(Exchange, NarrowRowsCarryKeysAndValues) {
     if (testing::Test::HasFatalFailure()) return;
     ASSERT_EQ(arrived, rows.count);
   }
+}
+
+// Half of the rows are of one key, a quarter of another: each goes folded, counts and sums are
+// whole, and rows that only share a hash stay themselves.
+TEST(Exchange, HotKeysAreFolded) {
+  Rng rng(seed());
+  for (const uint32_t words : {1u, 2u, 4u})
+    for (int round = 0; round < 50; ++round) {
+      SCOPED_TRACE(testing::Message() << "TIDEWIRE_SEED=" << seed() << " round " << round);
+      const auto count = static_cast<uint32_t>(2 + rng.below(3));
+      Plan plan = plan_of(0, words, 1, 16);
+      plan.cell_words = 4;
+      Workers workers(count, {plan});
+      auto source = std::make_unique<Source>();
+      Rows rows = source->rows(plan, LaneId{3}, 0, 256, EventTime{0}, rng);
+      struct Total {
+        uint64_t rows = 0, sum = 0;
+        bool operator==(const Total&) const = default;
+      };
+      std::map<std::pair<uint64_t, int64_t>, Total> want, got;  // by hash and second key word
+      for (uint32_t i = 0; i < rows.count; ++i) {
+        const uint64_t pick = rng.below(4);
+        if (pick < 3) source->hash[i] = pick < 2 ? 7 : UINT64_MAX - 7;
+        for (uint32_t w = 0; w < words; ++w)
+          source->word[w][i] = static_cast<int64_t>(source->hash[i]);
+        if (words > 1 && rng.one_in(5)) source->word[1][i] = 1;  // the same hash, another key
+        Total& total = want[{source->hash[i], words > 1 ? source->word[1][i] : 0}];
+        ++total.rows;
+        total.sum += static_cast<uint64_t>(rows.value[0][i]);
+      }
+      uint64_t arrived = 0, messages = 0;
+      const auto take = [&](const Rows& r) {
+        ++messages;
+        for (uint32_t i = 0; i < r.count; ++i) {
+          Total& total = got[{r.hash[i], words > 1 ? r.key[1][i] : 0}];
+          total.rows += r.cell ? static_cast<uint64_t>(r.cell[0]) : 1;
+          total.sum += static_cast<uint64_t>(r.cell ? r.cell[1] : r.value[0][i]);
+          ++arrived;
+        }
+      };
+      FakeStore store(true);
+      store.on_add = take;
+      take(workers[1].route(plan, rows, store));
+      for (uint32_t w = 0; w < count; ++w)
+        workers[w].take(1000, always, [&](QueryId, const Rows& r) { take(r); });
+      EXPECT_EQ(got, want);
+      // Three quarters are hot; where a hash has two keys, the first one's rows are folded.
+      EXPECT_LT(arrived, words == 1 ? rows.count / 2 : rows.count);
+      EXPECT_GT(messages, 2u);
+    }
 }
 
 TEST(Exchange, EveryRowReachesItsOwnerOnceInOrderAndNotBelowTheFrontier) {
@@ -193,6 +276,7 @@ TEST(Exchange, EveryRowReachesItsOwnerOnceInOrderAndNotBelowTheFrontier) {
     std::vector<EventTime> watermark(count, EventTime{0});
     std::vector<uint64_t> sent(count);
     auto source = std::make_unique<Source>();
+    FakeStore whole(false);
     bool full = false;
     const auto take = [&](uint32_t w, uint32_t budget) {
       workers[w].take(budget, always, [&](QueryId q, const Rows& rows) {
@@ -212,7 +296,7 @@ TEST(Exchange, EveryRowReachesItsOwnerOnceInOrderAndNotBelowTheFrontier) {
         const Rows rows = source->rows(plan, LaneId{static_cast<uint16_t>(w)}, next[w], events,
                                        watermark[w], rng);
         sent[w] += rows.count;
-        ledger[w].take(plan, w, count, workers[w].route(plan, rows, false), workers[w].frontier());
+        ledger[w].take(plan, w, count, workers[w].route(plan, rows, whole), workers[w].frontier());
       }
       next[w] += events;
       watermark[w].ns += static_cast<int64_t>(rng.below(4));
@@ -367,7 +451,8 @@ TEST(Exchange, RowsStayInTheirRingWhileTheStoresHaveNoRoom) {
   rows.stamp = stamp;
   rows.hash = hash;
   rows.key[0] = key;
-  EXPECT_EQ(w[0].route(w.plans()[0], rows, false).count, 0u);
+  FakeStore whole(false);
+  EXPECT_EQ(w[0].route(w.plans()[0], rows, whole).count, 0u);
   uint32_t taken = 0;
   const auto add = [&](QueryId, const Rows& got) { taken += got.count; };
   w[1].take(
