@@ -28,7 +28,7 @@ def machine():
 
 
 def measure(bench, arguments):
-    """{(name, keys): (ratio, pipeline ns)} of one run."""
+    """{(name, keys): (ratio, pipeline ns, results with their digest)} of one run."""
     run = subprocess.run([bench, *arguments], stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode not in (0, 1):
         sys.exit(f"{bench}: exit code {run.returncode}")
@@ -37,33 +37,44 @@ def measure(bench, arguments):
         words = [w for w in line.split() if w not in ("FAIL", "above")]
         if len(words) < 6 or not words[1].isdigit():
             continue
-        found[words[0], int(words[1])] = (float(words[2]), float(words[5]))
+        found[words[0], int(words[1])] = (float(words[2]), float(words[5]), " ".join(words[-2:]))
     if not found:
         sys.exit(f"{bench}: printed no table")
     return found
 
 
 def medians(runs):
-    return {row: tuple(statistics.median(run[row][i] for run in runs) for i in (0, 1)) for row in runs[0]}
+    rows = {}
+    for row in runs[0]:
+        windows = {run[row][2] for run in runs}
+        if len(windows) > 1:
+            sys.exit(f"{row[0]}, {row[1]} keys: runs of one build differ in their results: {', '.join(sorted(windows))}")
+        rows[row] = (*(statistics.median(run[row][i] for run in runs) for i in (0, 1)), windows.pop())
+    return rows
 
 
 def show(title, before, after):
     print(title)
     print(f"{'name':24s} {'keys':>8s} {'ratio':>7s} {'-> ratio':>8s} {'ns':>8s} {'-> ns':>8s} {'ns now/then':>11s}")
-    for row in after:
-        if row not in before:
-            print(f"{row[0]:24s} {row[1]:8d}  new")
+    other = False
+    for row in dict.fromkeys([*after, *before]):
+        if row not in before or row not in after:
+            print(f"{row[0]:24s} {row[1]:8d}  {'gone' if row in before else 'new'}")
             continue
-        (r0, n0), (r1, n1) = before[row], after[row]
-        print(f"{row[0]:24s} {row[1]:8d} {r0:7.2f} {r1:8.2f} {n0:8.2f} {n1:8.2f} {n1 / n0:11.3f}")
+        (r0, n0, w0), (r1, n1, w1) = before[row], after[row]
+        print(f"{row[0]:24s} {row[1]:8d} {r0:7.2f} {r1:8.2f} {n0:8.2f} {n1:8.2f} {n1 / n0:11.3f}"
+              + (f"  OTHER RESULTS: {w0} -> {w1}" if w0 != w1 else ""))
+        other |= w0 != w1
+    if other:
+        sys.exit("other results: figures of different windows, or of different events, say nothing together")
 
 
 def ab(a, b, arguments):
-    runs = {a: [], b: []}
+    runs_a, runs_b = [], []  # by side: A and B may be one build, which shows what the machine alone does
     for _ in range(RUNS):
-        for bench in (a, b):
-            runs[bench].append(measure(bench, arguments))
-    show(f"A {a}\nB {b}\n{RUNS} alternating runs, medians", medians(runs[a]), medians(runs[b]))
+        runs_a.append(measure(a, arguments))
+        runs_b.append(measure(b, arguments))
+    show(f"A {a}\nB {b}\n{RUNS} alternating runs, medians", medians(runs_a), medians(runs_b))
 
 
 def revision():
@@ -72,6 +83,10 @@ def revision():
 
 
 def record(file, bench, arguments):
+    try:
+        open(file, "a", encoding="utf-8").close()  # before minutes are spent
+    except OSError as error:
+        sys.exit(f"{file}: {error.strerror}; --record needs a file that can be written")
     rows = medians([measure(bench, arguments) for _ in range(RUNS)])
     kept = {"machine": machine(), "date": datetime.date.today().isoformat(), "revision": revision(),
             "rows": [[name, keys, *figures] for (name, keys), figures in rows.items()]}
@@ -86,9 +101,11 @@ def against(file, bench, arguments):
             kept = json.load(text)
     except OSError as error:
         sys.exit(f"{file}: {error.strerror}; scripts/bench --record makes one")
+    except ValueError:
+        sys.exit(f"{file}: is no record of scripts/bench --record, or of one that was interrupted; record again")
     if kept["machine"] != machine():
         sys.exit(f"{file} is of another machine ({kept['machine']}); figures of two machines say nothing together")
-    before = {(name, keys): (ratio, ns) for name, keys, ratio, ns in kept["rows"]}
+    before = {(name, keys): tuple(figures) for name, keys, *figures in kept["rows"]}
     after = medians([measure(bench, arguments) for _ in range(RUNS)])
     show(f"recorded {kept['date']} at {kept['revision']}, now {revision()}; medians of {RUNS}", before, after)
 
@@ -141,6 +158,8 @@ class Chart:
         self.out.append(f'<polyline stroke="{colour}"{dash} points="{drawn}"/>'
                         f'<line x1="{at}" y1="{row - 4}" x2="{at + 22}" y2="{row - 4}" stroke="{colour}"'
                         f'{dash} stroke-width="2"/><text x="{at + 28}" y="{row}">{name}</text>')
+        if len(points) < 20:  # what was measured; between two of them nothing was, or it was withheld
+            self.out += [f'<circle cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="3" fill="{colour}"/>' for x, y in points]
         self.series += 1
 
     def save(self, path):
@@ -174,34 +193,45 @@ def hdr_values(line):
 
 def draw(folder):
     folder = pathlib.Path(folder)
+    try:
+        with open(folder / "legs.csv", encoding="utf-8") as text:
+            legs = list(csv.DictReader(text))
+        logs = {leg["leg"]: (folder / f"{leg['leg']}.hlog").read_text(encoding="utf-8") for leg in legs}
+    except OSError as error:
+        sys.exit(f"{error.filename}: {error.strerror}; scripts/bench wire --out {folder} writes it")
+    if not logs:
+        sys.exit(f"{folder / 'legs.csv'}: no legs; scripts/bench wire --out {folder} writes them")
     curves = {}
-    for path in sorted(folder.glob("*.hlog")):
-        pairs = hdr_values(path.read_text(encoding="utf-8").splitlines()[-1])
+    for leg, log in logs.items():
+        pairs = hdr_values(log.splitlines()[-1])
         total, seen, points = sum(c for _, c in pairs), 0, []
         for value, count in pairs:
             seen += count
             nines = -math.log10(max(1 - seen / total, 1 / total / 2))
             points.append((min(nines, 4.5), max(value, 1)))
-        curves[path.stem] = points
-    if not curves:
-        sys.exit(f"{folder}: no *.hlog; scripts/bench wire --out {folder} writes them")
+        curves[leg] = points
     ticks = [(0, "0 %"), (0.30103, "50 %"), (1, "90 %"), (2, "99 %"), (3, "99.9 %"), (4, "99.99 %"), (4.5, "")]
     values = [y for points in curves.values() for _, y in points]
     chart = Chart("From the closing event to each result, by percentile", "percentile", "latency", ticks, min(values), max(values))
     for name, points in curves.items():
         chart.line(name, [(0, points[0][1]), *points])
     chart.save(folder / "latency.svg")
-    with open(folder / "legs.csv", encoding="utf-8") as text:
-        legs = [row for row in csv.DictReader(text) if row["leg"] == "peers" or row["leg"].startswith("rate-")]
-    legs.sort(key=lambda row: float(row["rate"]))
-    if len(legs) > 1:
-        rates = [math.log10(float(row["rate"])) for row in legs]
-        ticks = [(x, f"{float(row['rate']) / 1000:g} k/s") for x, row in zip(rates, legs)]
-        values = [float(row[p]) for row in legs for p in ("p50", "max")]
-        chart = Chart("Latency against load", "events offered", "latency", ticks, min(values), max(values))
-        for p, label in (("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("max", "max")):
-            chart.line(label, [(x, float(row[p])) for x, row in zip(rates, legs)])
-        chart.save(folder / "load.svg")
+    # One leg a rate: in smoke mode several have the same.
+    loads = {float(leg["rate"]): leg for leg in legs if leg["leg"] == "peers" or leg["leg"].startswith("rate-")}
+    if len(loads) < 2:
+        print("load.svg needs legs of two rates")
+        return
+    ticks = [(math.log10(rate), f"{rate / 1000:g} k/s") for rate in sorted(loads)]
+    lines = {}
+    for p in ("p50", "p90", "p99", "max"):
+        points = [(math.log10(rate), float(loads[rate][p])) for rate in sorted(loads) if loads[rate][p]]
+        if points:  # else withheld at every rate
+            lines[p] = points
+    values = [y for points in lines.values() for _, y in points]
+    chart = Chart("Latency against load", "events offered", "latency", ticks, min(values), max(values))
+    for name, points in lines.items():
+        chart.line(name, points)
+    chart.save(folder / "load.svg")
 
 
 def main():
