@@ -6,9 +6,14 @@
 
 #include "app/lookups.h"
 #include "base/strings.h"
+#include "memory/resident.h"
 
 namespace tidewire {
 namespace {
+
+// Measured: configuration, plans, parsers; EAL's tables and maps. Both are small beside the rest.
+constexpr uint64_t kHeapBytes = 768 << 10;
+constexpr uint64_t kDpdkBytes = 1 << 20;
 
 std::string text_of(const absl::Status& status) { return std::string(from_absl(status.message())); }
 
@@ -103,8 +108,10 @@ std::vector<MemoryTerm> memory_terms(const Layout& layout) {
   std::vector<MemoryTerm> terms;
   const Config& c = layout.config;
   const uint32_t workers = c.runtime.workers;
+  const auto arena_rounding = [](uint64_t bytes) { return -bytes % Arena::kPage; };
   for (uint32_t w = 0; w < workers; ++w) {
     const std::string where = "worker " + std::to_string(w);
+    const size_t first = terms.size();
     for (const Plan& plan : layout.pipeline.plans) {
       const ShardRange shards = plan.placement == Placement::kLocal
                                     ? ShardRange{0, plan.shards}
@@ -117,7 +124,6 @@ std::vector<MemoryTerm> memory_terms(const Layout& layout) {
     for (const ArenaTerm& term : pipeline_memory(options))
       terms.push_back({term.purpose, where, term.bytes});
     terms.push_back({"results", where, uint64_t{c.runtime.result_blocks} * sizeof(ResultBlock)});
-    terms.push_back({"burst and batch", where, kWorkerHeapBytes});
     for (const LaneLayout& lane : layout.lanes) {
       if (lane.worker != w) continue;
       const SourceConfig& source = c.sources[lane.source];
@@ -125,6 +131,11 @@ std::vector<MemoryTerm> memory_terms(const Layout& layout) {
         terms.push_back(
             {"lane " + layout.lane_name(lane.id) + ": blocks", where, source_memory(source)});
     }
+    uint64_t arena = 0;
+    for (size_t i = first; i < terms.size(); ++i) arena += terms[i].bytes;
+    terms.push_back({"rounding to pages of 2 MiB", where, arena_rounding(arena)});
+    terms.push_back({"burst and batch", where, kWorkerHeapBytes});
+    terms.push_back({"stack", where, kStackBytes});
   }
   std::vector<const Plan*> plans;
   for (const Plan& plan : layout.pipeline.plans) plans.push_back(&plan);
@@ -137,6 +148,11 @@ std::vector<MemoryTerm> memory_terms(const Layout& layout) {
     if (c.sources[s].type == SourceType::kPort)
       terms.push_back({"source " + c.sources[s].name + ": packet buffers", "its port's node",
                        source_memory(c.sources[s])});
+  if (std::any_of(c.sources.begin(), c.sources.end(),
+                  [](const SourceConfig& s) { return s.type == SourceType::kPort; }))
+    terms.push_back({"DPDK itself, about", "host", kDpdkBytes});
+  terms.push_back({"heaps of all threads, about", "host", kHeapBytes});
+  terms.push_back({"program and libraries", "host", program_bytes()});
   return terms;
 }
 

@@ -19,6 +19,7 @@
 #include "app/summary.h"
 #include "base/strings.h"
 #include "format/catalog.h"
+#include "memory/resident.h"
 #include "runtime/appliance.h"
 #include "runtime/copy_source.h"
 #include "runtime/pace.h"
@@ -198,6 +199,9 @@ class ProgressLine {
       : layout_(layout), shown_(wanted && isatty(STDERR_FILENO) != 0) {}
   ~ProgressLine() { clear(); }
   bool shown() const { return shown_; }
+  void starting(uint64_t ready, uint64_t total) {
+    write("starting, " + bytes_text(ready) + " of " + bytes_text(total) + " of memory are ready");
+  }
   void show(const ApplianceSample& sample) {
     if (!shown_) return;
     uint64_t packets = 0, read = 0, total = 0;
@@ -216,9 +220,7 @@ class ProgressLine {
     if (sample.holder >= 0)
       line += ", frontier held by " +
               layout_.lane_name(sample.lanes[static_cast<size_t>(sample.holder)].lane);
-    std::fprintf(stderr, "\r\033[K%.*s", 150, line.c_str());
-    std::fflush(stderr);
-    dirty_ = true;
+    write(line);
   }
   void clear() {
     if (dirty_) std::fprintf(stderr, "\r\033[K");
@@ -226,6 +228,13 @@ class ProgressLine {
   }
 
  private:
+  void write(const std::string& line) {
+    if (!shown_) return;
+    std::fprintf(stderr, "\r\033[K%.*s", 150, line.c_str());
+    std::fflush(stderr);
+    dirty_ = true;
+  }
+
   const Layout& layout_;
   bool shown_, dirty_ = false;
   double at_ = 0;
@@ -243,6 +252,19 @@ void reload(const Layout& layout, LookupTables& tables) {
     return say("reload: " + text_of(status) + "; the tables stay as they are");
   for (const std::string& line : describe_lookups(layout.lookups, *contents))
     say("reload: " + line);
+}
+
+uint64_t ready_bytes(const std::vector<Arena*>& arenas) {
+  uint64_t sum = 0;
+  for (const Arena* arena : arenas) sum += arena->ready();
+  return sum;
+}
+
+uint64_t worker_memory(const Layout& layout) {
+  uint64_t sum = 0;
+  for (const MemoryTerm& term : memory_terms(layout))
+    if (term.where.starts_with("worker")) sum += term.bytes;
+  return sum;
 }
 
 void say_start(const Host& host, const std::vector<PageKind>& pages, uint64_t bytes) {
@@ -280,6 +302,7 @@ int run_appliance(Layout layout, const RunOptions& options) {
     say("error: " + text_of(status));
     return kExitSetup;
   };
+  make_program_resident();
   OpenOptions open;
   open.control_core =
       layout.placement.control_cores.empty() ? -1 : layout.placement.control_cores.front();
@@ -332,7 +355,11 @@ int run_appliance(Layout layout, const RunOptions& options) {
                       [&host](EgressParts& parts) { return build_egress(host, parts); });
   SignalThread signals(appliance);
   if (absl::Status status = signals.start(); !status.ok()) return refuse(status);
-  if (absl::Status status = appliance.start(); !status.ok()) return refuse(status);
+  ProgressLine progress(layout, options.progress);
+  const absl::Status started = appliance.start(
+      {500 * kMillisecond}, [&] { progress.starting(ready_bytes(arenas), worker_memory(layout)); });
+  progress.clear();
+  if (!started.ok()) return refuse(started);
 
   std::vector<PageKind> pages;
   uint64_t bytes = 0;
@@ -344,14 +371,11 @@ int run_appliance(Layout layout, const RunOptions& options) {
     if (source.type == SourceType::kPort) bytes += source_memory(source);
   if (host.table_arena) bytes += host.table_arena->bytes();
   say_start(host, pages, bytes);
-  double seconds = 0;
-  {
-    ProgressLine progress(layout, options.progress);
-    const MonotonicTime begin = system_clock().now();
-    appliance.run({200 * kMillisecond},
-                  [&](const ApplianceSample& sample) { progress.show(sample); });
-    seconds = static_cast<double>(between(begin, system_clock().now()).ns) / 1e9;
-  }
+  const MonotonicTime begin = system_clock().now();
+  appliance.run({200 * kMillisecond},
+                [&](const ApplianceSample& sample) { progress.show(sample); });
+  const double seconds = static_cast<double>(between(begin, system_clock().now()).ns) / 1e9;
+  progress.clear();
   std::fflush(stdout);
   const Summary summary = print_summary(layout, appliance, seconds, stderr);
   return summary.balanced && !summary.source_failed && summary.lost == 0 ? kExitOk : kExitFailed;

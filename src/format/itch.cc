@@ -252,7 +252,7 @@ class ItchParser final : public Parser {
   bool any_new_ = false;  // a message that was no duplicate
   bool cut_by_capture_ = false;
 
-  std::array<Message, kBatchMax> message_;
+  std::array<Message, kBatchMax> message_{};
 };
 
 void ItchParser::open(uint32_t i, EventBatch& batch, LaneCounts& counts) {

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "memory/resident.h"
 #include "memory/seal.h"
 #include "runtime/rest.h"
 
@@ -83,7 +84,7 @@ Appliance::~Appliance() {
   }
 }
 
-absl::Status Appliance::start() {
+absl::Status Appliance::start(Duration every, const std::function<void()>& progress) {
   uint32_t started = 0;
   for (uint32_t i = 0; i < workers_.size(); ++i) {
     absl::Status status =
@@ -93,7 +94,7 @@ absl::Status Appliance::start() {
     else
       workers_[i]->built = std::move(status);
   }
-  wait_built(started);
+  wait_built(started, every, progress);
   std::string problems;
   for (uint32_t i = 0; i < workers_.size(); ++i)
     collect(workers_[i]->built, absl::StrCat("worker ", i), problems);
@@ -102,7 +103,7 @@ absl::Status Appliance::start() {
   if (absl::Status status = start_thread(egress_thread_, [this] { run_egress(); }); !status.ok())
     egress_built_ = std::move(status);
   else
-    wait_built(started + 1);
+    wait_built(started + 1, every, progress);
   collect(egress_built_, "egress", problems);
   if (!problems.empty()) {
     abandon();
@@ -132,8 +133,8 @@ void Appliance::build_worker(WorkerThread& self, uint32_t index) {
 void Appliance::run_worker(WorkerThread& self, uint32_t index) {
   name_this_thread(absl::StrCat("worker-", index));
   build_worker(self, index);
+  make_stack_resident();
   built_.fetch_add(1, std::memory_order_release);
-  built_.notify_one();
   if (!wait_gate()) return;
 
   Worker& worker = *self.worker;
@@ -160,7 +161,6 @@ void Appliance::run_egress() {
                                  [](const auto& self) { return self->built.ok(); });
   if (egress_built_.ok() && rings) egress_built_ = build_egress_(egress_);
   built_.fetch_add(1, std::memory_order_release);
-  built_.notify_one();
   if (!wait_gate()) return;
 
   Egress& egress = *egress_.egress;
@@ -182,9 +182,16 @@ void Appliance::run_egress() {
   egress_done_.store(true, std::memory_order_release);
 }
 
-void Appliance::wait_built(uint32_t threads) {
-  for (uint32_t seen = 0; (seen = built_.load(std::memory_order_acquire)) < threads;)
-    built_.wait(seen, std::memory_order_acquire);
+void Appliance::wait_built(uint32_t threads, Duration every,
+                           const std::function<void()>& progress) {
+  MonotonicTime shown = options_.clock->now();
+  while (built_.load(std::memory_order_acquire) < threads) {
+    nap(kControlPeriod);
+    const MonotonicTime now = options_.clock->now();
+    if (between(shown, now) < every) continue;
+    shown = now;
+    progress();
+  }
 }
 
 bool Appliance::wait_gate() {

@@ -87,8 +87,9 @@ class Appliance {
   Appliance(const Appliance&) = delete;
   Appliance& operator=(const Appliance&) = delete;
 
-  // Threads, parts, memory. After an error everything is taken down again.
-  absl::Status start();
+  // Threads, parts, memory. After an error everything is taken down again. `progress` is called
+  // every `every` while it lasts, on the calling thread.
+  absl::Status start(Duration every = {INT64_MAX}, const std::function<void()>& progress = {});
   // Until everything has left. `progress` is called every `every`, on the calling thread.
   void run(Duration every, const std::function<void(const ApplianceSample&)>& progress);
 
@@ -124,7 +125,7 @@ class Appliance {
   void run_worker(WorkerThread& self, uint32_t index);
   void run_egress();
   void build_worker(WorkerThread& self, uint32_t index);
-  void wait_built(uint32_t threads);
+  void wait_built(uint32_t threads, Duration every, const std::function<void()>& progress);
   bool wait_gate();
   void open_gate(Gate gate);
   void abandon();

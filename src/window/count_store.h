@@ -106,7 +106,7 @@ class CountStore final : public WindowStore {
   uint32_t show_at_ = kNone;      // the next slot to be shown
   int64_t frontier_ = INT64_MIN;  // what fire() was last told
 
-  std::array<uint64_t, kBatchMax> line_;
+  std::array<uint64_t, kBatchMax> line_{};  // zeroed at start, so that its pages are there
 };
 
 // Instantiated for W in {0, 1, 2, 4} in count_store_stats.cc and count_store_wide.cc.

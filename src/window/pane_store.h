@@ -240,12 +240,12 @@ class PaneStore final : public WindowStore {
   Update update_;
   Show show_;
 
-  // One batch on its way.
-  std::array<uint64_t, kBatchMax> line_;
-  std::array<int64_t*, kBatchMax> cell_;
-  std::array<uint32_t, kBatchMax> id_;
-  alignas(32) std::array<Pane*, kBatchMax + 4> pane_;
-  std::array<uint8_t, kBatchMax + 1> odd_, missed_;
+  // One batch on its way. Zeroed at start: a page must not be new to the first batch.
+  std::array<uint64_t, kBatchMax> line_{};
+  std::array<int64_t*, kBatchMax> cell_{};
+  std::array<uint32_t, kBatchMax> id_{};
+  alignas(32) std::array<Pane*, kBatchMax + 4> pane_{};
+  std::array<uint8_t, kBatchMax + 1> odd_{}, missed_{};
 };
 
 // Instantiated for W in {0, 1, 2, 4} in pane_store_stats.cc and pane_store_wide.cc.

@@ -227,9 +227,10 @@ class SessionStore final : public WindowStore {
   uint32_t rows_left_ = 0;    // that surely fit the open run
   uint16_t run_flags_ = 0;
 
-  std::array<uint64_t, kBatchMax> line_;
-  std::array<uint32_t, kBatchMax> at_;
-  std::array<uint8_t, kBatchMax + 1> good_, odd_, missed_;
+  // One batch on its way. Zeroed at start: a page must not be new to the first batch.
+  std::array<uint64_t, kBatchMax> line_{};
+  std::array<uint32_t, kBatchMax> at_{};
+  std::array<uint8_t, kBatchMax + 1> good_{}, odd_{}, missed_{};
 };
 
 // Instantiated for W in {0, 1, 2, 4} in session_store_stats.cc and session_store_wide.cc.

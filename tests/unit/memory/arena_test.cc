@@ -31,6 +31,26 @@ TEST(Arena, TakesMoreThanARegion) {
   EXPECT_EQ(big.size(), size_t{40} << 20);
 }
 
+TEST(Arena, LosesNothingBetweenItsPieces) {
+  Arena arena({});
+  uint64_t sum = 0;
+  for (const size_t bytes : {size_t{64}, size_t{5} << 20, size_t{70} << 20, size_t{4096}}) {
+    const auto piece = arena.take_bytes(bytes, 64, "piece");
+    EXPECT_TRUE(
+        std::all_of(piece.begin(), piece.end(), [](std::byte b) { return b == std::byte{}; }));
+    sum += bytes;
+  }
+  EXPECT_EQ(arena.ready(), (sum + Arena::kPage - 1) / Arena::kPage * Arena::kPage);
+}
+
+TEST(Arena, GoesOnBehindItsRangeOfAddresses) {
+  Arena arena({.node = -1, .require_node = false, .fault_in = false});
+  const auto first = arena.take<char>(size_t{1} << 20, "first");
+  const auto beyond = arena.take<char>(size_t{80} << 30, "beyond");  // addresses only
+  first.back() = beyond.front() = beyond.back() = 1;
+  EXPECT_EQ(arena.bytes(), (size_t{1} << 20) + (size_t{80} << 30));
+}
+
 TEST(Arena, SaysWhatCouldNotBeReserved) {
   Arena arena({.node = -1, .require_node = false, .fault_in = false});
   EXPECT_THROW(arena.take_bytes(size_t{1} << 60, 64, "the moon"), std::bad_alloc);

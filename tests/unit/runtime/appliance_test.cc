@@ -348,6 +348,23 @@ TEST(Appliance, StartCollectsTheErrorsOfAllThreads) {
   EXPECT_EQ(appliance.state(), LifecycleState::kFailed);
 }
 
+// The worker is built only when progress has been told, so a start that says nothing hangs here.
+TEST(Appliance, AStartThatLastsSaysSo) {
+  const auto topology = read_topology();
+  ASSERT_TRUE(topology.ok());
+  ApplianceOptions options;
+  options.placement = *place_workers(*topology, {}, 1);
+  options.idle.assign(1, IdlePolicy::kYield);
+  std::atomic<uint32_t> told{0};
+  const auto build = [&](WorkerParts&) -> absl::Status {
+    while (told < 2) std::this_thread::yield();
+    return absl::NotFoundError("done");
+  };
+  Appliance appliance(std::move(options), {build}, [](EgressParts&) { return absl::OkStatus(); });
+  EXPECT_EQ(appliance.start({kMillisecond}, [&] { ++told; }).message(), "worker 0: done");
+  EXPECT_GE(told, 2u);
+}
+
 TEST(Appliance, StartedButNeverRunIsTakenDown) {
   Rng rng(1);
   Rig rig(random_lanes(rng, 2, 10, 0), {.workers = 2});
