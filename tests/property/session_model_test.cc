@@ -329,6 +329,10 @@ class Worker : public StoreFeed {
  private:
   void read(const Run& run, const std::vector<int64_t>& words) {
     EXPECT_EQ(run.flags, 0);
+    if (words.empty()) {
+      ADD_FAILURE() << "a run without a row";
+      return;
+    }
     Seen seen;
     seen.place = run.place.ns;
     seen.fire = run.fire;
