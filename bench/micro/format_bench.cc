@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "format/catalog.h"
 #include "itch_builder.h"
+#include "outcome.h"
 #include "packet_builder.h"
 
 namespace tidewire {
@@ -103,6 +104,14 @@ void run(benchmark::State& state, const Frames& frames, const char* format,
   LaneCounts counts;
   const auto* base = reinterpret_cast<const std::byte*>(frames.bytes.data());
   size_t packet = 0, offset = 0;
+  bench::Outcome outcome;  // of the first burst
+  bool first = true;
+  const auto take = [&] {
+    benchmark::DoNotOptimize(batch->column);
+    if (!first) return;
+    outcome.count(batch->count);
+    for (uint32_t c = 0; c < map.used; ++c) outcome.add(batch->column[c].data(), batch->count);
+  };
   for (auto _ : state) {
     if (packet + kBurstMax > frames.length.size()) packet = offset = 0;
     for (uint32_t i = 0; i < kBurstMax; ++i, ++packet) {
@@ -113,9 +122,11 @@ void run(benchmark::State& state, const Frames& frames, const char* format,
     }
     burst.count = kBurstMax;
     parser->begin(burst);
-    while (parser->next(*batch, counts)) benchmark::DoNotOptimize(batch->column);
-    benchmark::DoNotOptimize(batch->column);
+    while (parser->next(*batch, counts)) take();
+    take();
+    first = false;
   }
+  outcome.show(state);
   const auto per = [](uint64_t n) {
     return benchmark::Counter(static_cast<double>(n),
                               benchmark::Counter::kIsRate | benchmark::Counter::kInvert);

@@ -8,6 +8,7 @@
 
 #include "capture_builder.h"
 #include "drivers/uring/file_source.h"
+#include "outcome.h"
 
 namespace tidewire::bench {
 namespace {
@@ -38,14 +39,20 @@ void frame(benchmark::State& state, const Bytes& file) {
   CaptureFramer framer(spill);
   Burst burst;
   uint64_t packets = 0;
+  Outcome outcome;  // of the first time
   for (auto _ : state) {
     framer.begin();
     framer.feed(file);
+    const bool first = packets == 0;
     while (framer.frame(burst) == Framed::kPackets) {
       packets += burst.count;
       benchmark::DoNotOptimize(burst.data[0]);
+      if (!first) continue;
+      outcome.count(burst.count);
+      outcome.add(burst.arrival.data(), burst.count);
     }
   }
+  outcome.show(state);
   state.SetItemsProcessed(static_cast<int64_t>(packets));
 }
 
@@ -76,7 +83,9 @@ void read_file(benchmark::State& state, const uring::FileSourceOptions& options)
   static const TemporaryFile file;
   uint64_t packets = 0;
   uint64_t sum = 0;
+  Outcome outcome;  // of the first time
   for (auto _ : state) {
+    const bool first = packets == 0;
     auto source = uring::FileSource::open({file.path()}, options);
     if (!source.ok()) {
       state.SkipWithError(std::string(source.status().message()).c_str());
@@ -88,9 +97,13 @@ void read_file(benchmark::State& state, const uring::FileSourceOptions& options)
       received = (*source)->receive(burst);
       for (uint32_t i = 0; i < burst.count; ++i) sum += std::to_integer<uint64_t>(*burst.data[i]);
       packets += burst.count;
+      if (first) {
+        outcome.count(burst.count);
+        outcome.add(burst.arrival.data(), burst.count);
+      }
       (*source)->release(burst);
     }
-    state.SetLabel((*source)->describe());
+    outcome.show(state, (*source)->describe().c_str());
   }
   benchmark::DoNotOptimize(sum);
   state.SetItemsProcessed(static_cast<int64_t>(packets));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "outcome.h"
 #include "watermark/lane.h"
 
 namespace tidewire {
@@ -46,6 +47,12 @@ void stamp(benchmark::State& state) {
     for (auto& batch : batches) lane.stamp(*batch, counts);
     benchmark::DoNotOptimize(lane.frontier());
   }
+  bench::Outcome outcome;  // each pass gives the same stamps
+  for (const auto& batch : batches) {
+    outcome.count(batch->count);
+    outcome.add(batch->stamp.data(), batch->count);
+  }
+  outcome.show(state);
   state.SetItemsProcessed(state.iterations() * kBatches * kBatchMax);
 }
 BENCHMARK(stamp)->ArgNames({"partitions", "in_order"})->ArgsProduct({{1, 4, 64, 1024}, {0, 1}});

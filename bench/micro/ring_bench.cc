@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/spsc_ring.h"
+#include "outcome.h"
 
 namespace tidewire {
 namespace {
@@ -14,6 +15,18 @@ namespace {
 struct alignas(64) Line {
   std::array<uint64_t, 8> word;
 };
+
+// Each iteration reads the words 0 .. burst - 1.
+void show(benchmark::State& state, uint64_t sum) {
+  const auto burst = static_cast<uint64_t>(state.range(0));
+  const auto times = static_cast<uint64_t>(state.iterations());
+  if (sum != times * (burst * (burst - 1) / 2)) state.SkipWithError("words were lost or changed");
+  const uint64_t each = sum / times;
+  bench::Outcome outcome;
+  outcome.count(burst);
+  outcome.add(&each, 1);
+  outcome.show(state);
+}
 
 void ring_same_thread(benchmark::State& state) {
   static std::array<Line, 1024> slots;
@@ -28,7 +41,7 @@ void ring_same_thread(benchmark::State& state) {
       ring.pop();
     }
   }
-  benchmark::DoNotOptimize(sum);
+  show(state, sum);
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(ring_same_thread)->Arg(1)->Arg(32)->Arg(256);
@@ -69,7 +82,7 @@ void ring_round_trip(benchmark::State& state) {
   }
   over.store(true);
   other.join();
-  benchmark::DoNotOptimize(sum);
+  show(state, sum);
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(ring_round_trip)->Arg(1)->Arg(256)->UseRealTime();

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/rng.h"
+#include "outcome.h"
 #include "pipeline/select.h"
 
 namespace tidewire {
@@ -34,6 +35,11 @@ void run(benchmark::State& state, const Plan& plan) {
     benchmark::DoNotOptimize(rows.hash);
     benchmark::ClobberMemory();
   }
+  const Rows rows = select(plan, *batch, *scratch);
+  bench::Outcome outcome;
+  outcome.count(rows.count);
+  outcome.add(rows.hash, rows.count);
+  outcome.show(state);
   state.SetItemsProcessed(state.iterations() * kBatchMax);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "outcome.h"
 #include "window/dictionary.h"
 #include "window/store.h"
 
@@ -72,7 +73,8 @@ void store(benchmark::State& state, WindowKind kind, uint32_t key_words, CellKin
   alignas(64) std::array<uint64_t, kBatchMax> hash;
   int64_t watermark = INT64_MIN, now = 1000 * kSecond;
   size_t at = 0;
-  const auto turn = [&] {
+  bench::Outcome outcome;  // of the warm pass
+  const auto turn = [&](bool look) {
     Rows rows;
     rows.count = kBatchMax;
     rows.min_time = EventTime::end_of_time();
@@ -103,11 +105,16 @@ void store(benchmark::State& state, WindowKind kind, uint32_t key_words, CellKin
     window_store->add(rows);
     window_store->fire({watermark}, {watermark}, 512, out);
     out.close();
-    while (ring.blocks.front()) ring.blocks.pop();
+    for (; const ResultBlock* block = ring.blocks.front(); ring.blocks.pop()) {
+      if (!look) continue;
+      outcome.count(block->rows);
+      outcome.add(reinterpret_cast<const uint64_t*>(block->bytes.data()), block->used / 8);
+    }
     at = (at + kBatchMax) % kEvents;
   };
-  for (size_t i = 0; i < kEvents / kBatchMax; ++i) turn();
-  for (auto _ : state) turn();
+  for (size_t i = 0; i < kEvents / kBatchMax; ++i) turn(true);
+  for (auto _ : state) turn(false);
+  outcome.show(state);
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * kBatchMax);
   state.counters["ns_per_event"] =
       benchmark::Counter(static_cast<double>(state.iterations()) * kBatchMax * 1e-9,
@@ -124,6 +131,7 @@ void find(benchmark::State& state) {
   alignas(64) std::array<uint64_t, kBatchMax> hash, line;
   size_t at = 0;
   uint64_t sum = 0;
+  bench::Outcome outcome;
   const auto batch = [&](bool insert) {
     Rows rows;
     rows.count = kBatchMax;
@@ -139,6 +147,9 @@ void find(benchmark::State& state) {
     at = (at + kBatchMax) % kEvents;
   };
   for (size_t i = 0; i < kEvents / kBatchMax; ++i) batch(true);
+  outcome.count(dictionary.keys());
+  outcome.add(&sum, 1);  // of all ids
+  outcome.show(state);
   for (auto _ : state) batch(false);
   benchmark::DoNotOptimize(sum);
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * kBatchMax);
