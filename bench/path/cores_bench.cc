@@ -20,10 +20,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "arguments.h"
 #include "clocks.h"
 #include "subject.h"
 
@@ -32,7 +32,7 @@ namespace {
 
 struct Options {
   size_t events = 4'000'000;  // of each lane
-  int repeat = 7;
+  uint64_t repeat = 7;
   bool smoke = false;
 };
 
@@ -169,7 +169,7 @@ class Crew {
 class Table {
  public:
   explicit Table(const Options& options) : options_(options) {
-    std::printf("two lanes of %zu events, %d alternating runs; CPU ns/event, medians\n",
+    std::printf("two lanes of %zu events, %lu alternating runs; CPU ns/event, medians\n",
                 options.events, options.repeat);
     std::printf("%-12s %8s %6s %6s %-6s %8s %8s %8s %9s %s\n", "name", "keys", "ratio", "goal", "",
                 "against", "two", "crossed", "results", "digest");
@@ -188,7 +188,7 @@ class Table {
       failed_ = true;
     }
     std::vector<double> ours, theirs, ratio;
-    for (int r = 0; r < options_.repeat; ++r) {
+    for (uint64_t r = 0; r < options_.repeat; ++r) {
       theirs.push_back(other.pass<false>().*what);
       ours.push_back(two.pass<false>().*what);
       ratio.push_back(ours.back() / theirs.back());
@@ -271,28 +271,14 @@ int run(const Options& options) {
 }  // namespace tidewire::bench
 
 int main(int argc, char** argv) {
+  using tidewire::bench::Flag;
   tidewire::bench::Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view flag = argv[i];
-    if (flag == "--smoke") {
-      options.smoke = true;
-      options.events = 100'000;
-      options.repeat = 1;
-      continue;
-    }
-    const char* value = i + 1 < argc ? argv[++i] : "";
-    if (flag == "--events") {
-      options.events = std::strtoull(value, nullptr, 10);
-    } else if (flag == "--repeat") {
-      options.repeat = static_cast<int>(std::strtol(value, nullptr, 10));
-    } else {
-      std::fprintf(stderr, "cores_bench [--smoke] [--events N] [--repeat N]\n");
-      return 2;
-    }
-  }
-  if (options.events == 0 || options.repeat < 1) {
-    std::fprintf(stderr, "cores_bench: at least one event and one run\n");
-    return 2;
+  const Flag flags[] = {{"--events", &options.events}, {"--repeat", &options.repeat}};
+  tidewire::bench::parse_arguments(argc, argv, "cores_bench [--smoke] [--events N] [--repeat N]",
+                                   options.smoke, flags);
+  if (options.smoke) {
+    options.events = 100'000;
+    options.repeat = 1;
   }
   if (std::thread::hardware_concurrency() < 2) {
     std::printf("skipped: two workers need two cores\n");

@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "base/rng.h"
 #include "clocks.h"
 #include "drivers/dpdk/port.h"
@@ -44,8 +45,8 @@ using test::Bytes;
 
 struct Options {
   bool smoke = false;
-  int repeat = 7;
-  std::filesystem::path folder = std::filesystem::temp_directory_path();
+  uint64_t repeat = 7;
+  std::filesystem::path folder;
 };
 
 [[noreturn]] void give_up(const std::string& what) {
@@ -128,7 +129,7 @@ void ring(const Options& options, Table& table) {
   };
   const int rounds = options.smoke ? 4 : 10'000;
   std::vector<double> rates;
-  for (int r = -1; r < options.repeat; ++r) {  // the first one warms
+  for (uint64_t r = 0; r <= options.repeat; ++r) {  // the first one warms
     double seconds = 0;
     for (int i = 0; i < rounds; ++i) {
       fill();
@@ -137,7 +138,7 @@ void ring(const Options& options, Table& table) {
       }
       seconds += cpu_seconds() - begin;
     }
-    if (r >= 0) rates.push_back(rounds * double{kFill} / seconds / 1e6);
+    if (r > 0) rates.push_back(rounds * double{kFill} / seconds / 1e6);
   }
   path.end();
   if (path.events() != sent) give_up("packets were lost on the ring");
@@ -197,7 +198,7 @@ void itch(const Options& options, Table& table) {
   }
   std::set<std::pair<uint64_t, uint64_t>> outcomes;
   std::vector<double> rates;
-  for (int r = -1; r < options.repeat; ++r) {
+  for (uint64_t r = 0; r <= options.repeat; ++r) {
     WorkerPath path(
         "[runtime]\nworkers = 1\n[source.in]\ntype = \"port\"\ndevice = \"net_ring1\"\n"
         "format = \"itch\"\nout_of_orderness = \"0 ms\"\n" +
@@ -209,7 +210,7 @@ void itch(const Options& options, Table& table) {
     path.end();
     if (path.events() != uint64_t{datagrams} * kMessages) give_up("messages were lost");
     outcomes.insert({path.results(), path.digest()});
-    if (r >= 0) rates.push_back(static_cast<double>(path.events()) / seconds / 1e6);
+    if (r > 0) rates.push_back(static_cast<double>(path.events()) / seconds / 1e6);
   }
   table.same("itch-memory", outcomes);
   table.row("itch-memory", rates, options.smoke ? 0 : 25, "M messages/s", outcomes.begin()->first,
@@ -275,7 +276,7 @@ void file(const Options& options, Table& table, uint32_t bytes) {
   write_capture(path, packets, bytes);
   std::set<std::pair<uint64_t, uint64_t>> outcomes;
   std::vector<double> share, rates;
-  for (int r = -1; r < options.repeat; ++r) {
+  for (uint64_t r = 0; r <= options.repeat; ++r) {
     const double alone = read_only(path);
     WorkerPath run("[runtime]\nworkers = 1\n[source.in]\ntype = \"file\"\npath = \"" + path +
                        "\"\nout_of_orderness = \"0 ms\"\n" + query("src", "wire_length"),
@@ -286,7 +287,7 @@ void file(const Options& options, Table& table, uint32_t bytes) {
     run.end();
     if (run.events() != packets) give_up("packets were lost");
     outcomes.insert({run.results(), run.digest()});
-    if (r < 0) continue;
+    if (r == 0) continue;
     share.push_back(100 * alone / seconds);
     rates.push_back(packets / seconds / 1e6);
   }
@@ -305,20 +306,12 @@ void file(const Options& options, Table& table, uint32_t bytes) {
 int main(int argc, char** argv) {
   using namespace tidewire::bench;
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    if (flag == "--smoke") {
-      options.smoke = true;
-      options.repeat = 2;
-    } else if (flag == "--repeat" && i + 1 < argc) {
-      options.repeat = std::max(1, static_cast<int>(std::strtol(argv[++i], nullptr, 10)));
-    } else if (flag == "--folder" && i + 1 < argc) {
-      options.folder = argv[++i];
-    } else {
-      std::fprintf(stderr, "packet_bench [--smoke] [--repeat N] [--folder F]\n");
-      return 2;
-    }
-  }
+  std::string folder = std::filesystem::temp_directory_path();
+  const Flag flags[] = {{"--repeat", &options.repeat}, {"--folder", nullptr, &folder}};
+  parse_arguments(argc, argv, "packet_bench [--smoke] [--repeat N] [--folder F]", options.smoke,
+                  flags);
+  options.folder = folder;
+  if (options.smoke) options.repeat = 2;
   Table table;
   ring(options, table);
   itch(options, table);

@@ -13,9 +13,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <string_view>
+#include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "bench/floor/floor.h"
 #include "clocks.h"
 #include "subject.h"
@@ -66,9 +67,9 @@ const std::vector<Row>& rows() {
 
 struct Options {
   size_t events = 5'000'000;
-  int repeat = 7;
+  uint64_t repeat = 7;
   bool smoke = false;
-  std::string_view row;
+  std::string row;
   uint64_t keys = 0;  // 0: all
 };
 
@@ -126,7 +127,7 @@ class PipelineSide final : public Side {
 class Table {
  public:
   explicit Table(const Options& options) : options_(options) {
-    std::printf("floor %s; %zu events, %d alternating runs; CPU ns/event, medians; turns in us\n",
+    std::printf("floor %s; %zu events, %lu alternating runs; CPU ns/event, medians; turns in us\n",
                 floor_kernel::kernel_isa(), options.events, options.repeat);
     std::printf("%-24s %8s %6s %6s %-6s %8s %8s %8s %7s %7s %7s %9s %s\n", "name", "keys", "ratio",
                 "goal", "", "against", "pipeline", "(parser)", "p50", "p99", "p99.99", "results",
@@ -165,7 +166,7 @@ class Table {
     for (const auto& other : others) other->pass();  // warm
     std::vector<double> against, pipeline, parser, ratio;
     const double scale = 1e9 / static_cast<double>(options_.events);
-    for (int r = 0; r < options_.repeat; ++r) {
+    for (uint64_t r = 0; r < options_.repeat; ++r) {
       double sum = 0;
       for (const auto& other : others) sum += other->pass();
       against.push_back(sum * scale);
@@ -227,38 +228,23 @@ int run(const Options& options) {
 }  // namespace tidewire::bench
 
 int main(int argc, char** argv) {
+  using tidewire::bench::Flag;
   tidewire::bench::Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view flag = argv[i];
-    if (flag == "--smoke") {
-      options.smoke = true;
-      options.events = 100'000;
-      options.repeat = 1;
-      options.keys = 1'000;
-      continue;
-    }
-    const char* value = i + 1 < argc ? argv[++i] : "";
-    if (flag == "--events") {
-      options.events = std::strtoull(value, nullptr, 10);
-    } else if (flag == "--repeat") {
-      options.repeat = static_cast<int>(std::strtol(value, nullptr, 10));
-    } else if (flag == "--row") {
-      options.row = value;
-    } else if (flag == "--keys") {
-      options.keys = std::strtoull(value, nullptr, 10);
-    } else {
-      std::fprintf(stderr,
-                   "pipeline_bench [--smoke] [--events N] [--repeat N] [--row NAME] [--keys N]\n");
-      return 2;
-    }
+  const Flag flags[] = {{"--events", &options.events},
+                        {"--repeat", &options.repeat},
+                        {"--row", nullptr, &options.row},
+                        {"--keys", &options.keys}};
+  tidewire::bench::parse_arguments(
+      argc, argv, "pipeline_bench [--smoke] [--events N] [--repeat N] [--row NAME] [--keys N]",
+      options.smoke, flags);
+  if (options.smoke) {
+    options.events = 100'000;
+    options.repeat = 1;
+    options.keys = 1'000;
   }
   using tidewire::bench::kKeys;
   using tidewire::bench::rows;
   const auto unknown = [&](const auto& row) { return options.row != row.name; };
-  if (options.events == 0 || options.repeat < 1) {
-    std::fprintf(stderr, "pipeline_bench: at least one event and one run\n");
-    return 2;
-  }
   if (!options.row.empty() && std::all_of(rows().begin(), rows().end(), unknown)) {
     std::fprintf(stderr, "pipeline_bench: no such row; there are:");
     for (const auto& row : rows()) std::fprintf(stderr, " %s", row.name);

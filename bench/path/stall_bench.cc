@@ -20,9 +20,9 @@
 #include <cstdlib>
 #include <memory>
 #include <set>
-#include <string_view>
 #include <vector>
 
+#include "arguments.h"
 #include "clocks.h"
 #include "metrics/histogram.h"
 #include "subject.h"
@@ -32,8 +32,8 @@ namespace {
 
 struct Options {
   uint64_t keys = 1'000'000;
-  int seconds = 4;  // of event time, sessions and all
-  int repeat = 5;
+  uint64_t seconds = 4;  // of event time, sessions and all
+  uint64_t repeat = 5;
   bool smoke = false;
 };
 
@@ -154,7 +154,7 @@ class Run {
 class Table {
  public:
   explicit Table(const Options& options) : options_(options) {
-    std::printf("%lu keys, %d alternating runs, the least of each; us, by CPU time / wall time\n",
+    std::printf("%lu keys, %lu alternating runs, the least of each; us, by CPU time / wall time\n",
                 options.keys, options.repeat);
     std::printf("%-10s %8s %13s %13s %15s %15s | %11s %5s %-5s | %13s %5s %-5s | %13s %9s %s\n",
                 "name", "keys", "p50", "p99", "p99.99", "none closes", "ratio", "goal", "",
@@ -185,7 +185,7 @@ class Table {
     Seen best;
     Clocked other, noise;
     std::set<uint64_t> results;
-    for (int r = 0; r < options_.repeat; ++r) {
+    for (uint64_t r = 0; r < options_.repeat; ++r) {
       const Seen a = with.pass<false>(), b = without.pass<false>();
       best.p50.least(a.p50), best.p99.least(a.p99), best.p9999.least(a.p9999);
       best.out.least(a.out);
@@ -240,25 +240,13 @@ int run(const Options& options) {
 }  // namespace tidewire::bench
 
 int main(int argc, char** argv) {
+  using tidewire::bench::Flag;
   tidewire::bench::Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view flag = argv[i];
-    if (flag == "--smoke") {
-      options.smoke = true;
-      options.repeat = 1;
-      continue;
-    }
-    const long value = i + 1 < argc ? std::strtol(argv[++i], nullptr, 10) : 0;
-    if (value > 0 && flag == "--keys") {
-      options.keys = static_cast<uint64_t>(value);
-    } else if (value > 0 && flag == "--seconds") {
-      options.seconds = static_cast<int>(value);
-    } else if (value > 0 && flag == "--repeat") {
-      options.repeat = static_cast<int>(value);
-    } else {
-      std::fprintf(stderr, "stall_bench [--smoke] [--keys N] [--seconds N] [--repeat N]\n");
-      return 2;
-    }
-  }
+  const Flag flags[] = {
+      {"--keys", &options.keys}, {"--seconds", &options.seconds}, {"--repeat", &options.repeat}};
+  tidewire::bench::parse_arguments(argc, argv,
+                                   "stall_bench [--smoke] [--keys N] [--seconds N] [--repeat N]",
+                                   options.smoke, flags);
+  if (options.smoke) options.repeat = 1;
   return tidewire::bench::run(options);
 }
