@@ -5,9 +5,9 @@
 //
 //   slot      one a key id: the newest session inline, a list of older ones in a pool
 //   wheel     one lazy entry a key, at or before the first place of its sessions
-//   heap      what stands in the wheel's current tick, by (place, window end, hash, key): each
-//             session is a fire point of its own. What a late row has brought forward waits here
-//             too, however far ahead: the wheel keeps the entry that it has
+//   due       what stands in the wheel's current tick, by (place, window end, hash, key): each
+//             session is a fire point of its own (due_queue.h). What a late row has brought forward
+//             waits here too, however far ahead: the wheel keeps the entry that it has
 //
 // Places of a session: its end, where it fires; with lateness it stays, is changed by late rows
 // (core.md rule 6), fires again where it has grown past the cursor, and leaves at end + lateness:
@@ -23,7 +23,7 @@
 // store with results every n rows defers all.
 //
 // `plain` stores (a fixed gap, nothing kept, nothing early) are what they would be without all
-// that: sessions have no Kept, keys no Watch, and a key's entry in the heap is never too late. Two
+// that: sessions have no Kept, keys no Watch, and a key's entry in `due_` is never too late. Two
 // sessions of a key then end more than gap apart, and a tick is shorter.
 //
 // Discarding: a result empties the cell. Retracting: what a session has said and a late row has
@@ -92,7 +92,7 @@ class SessionStore final : public WindowStore {
     bool said;     // retracting: the cell holds what the last result said
   };
   static_assert(sizeof(Kept) == 32);
-  // A key's entries in the heap, where the store is not plain. Those but the first are stale.
+  // A key's entries in due_, where the store is not plain. Those but the first are stale.
   struct Watch {
     int64_t place, end;  // of the first one, if `live`
     uint32_t entries;
@@ -199,7 +199,7 @@ class SessionStore final : public WindowStore {
   Deferred deferred_;
   uint64_t extra_;  // sessions beyond one a key
   uint32_t overflow_slot_;
-  uint64_t watched_max_;  // entries of the heap
+  uint64_t watched_max_;  // entries of due_
   TimingWheel wheel_;
   DueQueue due_;
   FlaggedIntervals flagged_;
@@ -212,8 +212,7 @@ class SessionStore final : public WindowStore {
   std::span<int64_t> slots_, pool_;
   std::span<Watch> watch_;
   uint64_t open_ = 0;
-  uint64_t armed_count_ =
-      0;  // not plain: keys with an entry in the wheel, which will want the heap
+  uint64_t armed_count_ = 0;  // not plain: keys with an entry in the wheel, which will want due_
   uint32_t free_pooled_ = 0;
   uint64_t free_pooled_count_ = 0;
   Answer answer_;

@@ -265,7 +265,7 @@ void SessionStore<W, Cells>::copy(Session& to, Session& from) {
   if (!plain_) kept(to) = kept(from);
 }
 
-// May a key be looked at once more, in the wheel or in the heap? One place is kept for the overflow
+// May a key be looked at once more, in the wheel or in due_? One place is kept for the overflow
 // slot.
 template <uint32_t W, class Cells>
 bool SessionStore<W, Cells>::room_to_watch(uint32_t g) const {

@@ -35,7 +35,7 @@ uint32_t SessionStore<W, Cells>::fire(EventTime frontier, EventTime until, uint3
       wheel_.advance(wheel_.now());
       continue;
     }
-    // From here on the heap holds all that stands in the wheel's tick, or before.
+    // From here on due_ holds all that stands in the wheel's tick, or before.
     const bool row = deferred_.due(frontier.ns) && deferred_.first_stamp() <= until.ns;
     const int64_t place = row ? std::min(limit, deferred_.first_stamp()) : limit;
     const int64_t first = due_.empty() ? INT64_MAX : due_.first_place();
@@ -137,7 +137,7 @@ void SessionStore<W, Cells>::arm(uint32_t g, Session& session, bool brought_forw
   const int64_t place = place_of(session), end = session.end;
   const uint64_t tick = wheel_.tick_of(place);
   if (plain_) {
-    // In the heap already: its entry is of no later end, and rearm() follows when it comes up.
+    // In due_ already: its entry is of no later end, and rearm() follows when it comes up.
     if (s.armed == TimingWheel::kQueued) return;
     if (tick > wheel_.now()) return wheel_.arm(g, tick, s.armed);
     s.armed = TimingWheel::kQueued;
@@ -190,7 +190,7 @@ bool SessionStore<W, Cells>::after(const DueSession& a, const DueSession& b) con
   return std::lexicographical_compare(y, y + W, x, x + W);
 }
 
-// The first of the heap. False: no result block is free.
+// The first that is due. False: no result block is free.
 template <uint32_t W, class Cells>
 bool SessionStore<W, Cells>::emit_plain(ResultWriter& out) {
   const DueSession due = due_.first(by_place());
@@ -347,7 +347,7 @@ uint32_t SessionStore<W, Cells>::forget_keys(uint32_t budget) {
   return used;
 }
 
-// Entries of the heap are in the order of their keys: who has one stays.
+// Entries of due_ are in the order of their keys: who has one stays.
 template <uint32_t W, class Cells>
 void SessionStore<W, Cells>::recycle(uint32_t shard) {
   keys_.recycle(shard, [this, shard](uint32_t id) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 
+#include "base/check.h"
 #include "event/drop_reason.h"
 #include "event/rows.h"
 #include "memory/arena.h"
@@ -50,7 +51,9 @@ class WindowStore {
   // says when they were: times and stamps need not cross to their owner.
   virtual bool bounds_suffice(const Rows&) const { return false; }
   // Where bounds suffice: these rows, which are of one key, as one cell (Rows::cell).
-  virtual void fold(const Rows&, std::span<const uint8_t> /*rows*/, int64_t* /*cell*/) const {}
+  virtual void fold(const Rows&, std::span<const uint8_t> /*rows*/, int64_t* /*cell*/) const {
+    CHECK(!"asked of a store whose bounds never suffice");
+  }
   // Rows that a guard of the source keeps out of all windows (Plan::late_rows): they wait among the
   // deferred ones and are shown at their place, in canonical order. They need not be of a key that
   // this worker owns, and are in none of the counts but `unshown`.
