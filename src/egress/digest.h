@@ -1,8 +1,9 @@
 // One number that says whether two runs gave the same results in the same order (core.md rule 8).
-// A chain of mixing steps a query; each step is a bijection of the state for a given word and of
-// the word for a given state, so two result lists that differ in one word never agree. The whole is
-// the sum over the queries' finished chains: how the queries are interleaved, which depends on the
-// other queries, does not show.
+// A chain of mixing steps a query, one a row: a bijection of the state for a given row, and of the
+// row's sum for a given state. That sum is over bijections of the row's words, one for each place,
+// none of which waits for another. So two result lists that differ in one word never agree. The
+// whole is the sum over the queries' finished chains: how the queries are interleaved, which
+// depends on the other queries, does not show.
 //
 // Rows of flagged windows stand outside: which row met a full pool is timing (core.md rule 9). So
 // do provisional and late rows, which are no results.
@@ -28,16 +29,23 @@ class Digest {
     state_ ^= state_ >> 29;
   }
   void add(const Result& row) {
-    add((row.flags & uint64_t{kFlagPartial | kFlagEmpty}) | uint64_t{row.index} << 16 |
-        uint64_t{static_cast<uint8_t>(row.fire)} << 48);
-    add(static_cast<uint64_t>(row.start.ns));
-    add(static_cast<uint64_t>(row.end.ns));
-    for (uint32_t w = 0; w < row.plan->key_words; ++w) add(static_cast<uint64_t>(row.key[w]));
+    uint64_t place = 0, sum = 0;
+    const auto take = [&](uint64_t word) {
+      place += 0x9E3779B97F4A7C15u;
+      word = (word ^ place) * 0xD6E8FEB86659FD93u;
+      sum += (word ^ word >> 32) * 0x9E3779B97F4A7C15u;
+    };
+    take((row.flags & uint64_t{kFlagPartial | kFlagEmpty}) | uint64_t{row.index} << 16 |
+         uint64_t{static_cast<uint8_t>(row.fire)} << 48);
+    take(static_cast<uint64_t>(row.start.ns));
+    take(static_cast<uint64_t>(row.end.ns));
+    for (uint32_t w = 0; w < row.plan->key_words; ++w) take(static_cast<uint64_t>(row.key[w]));
     for (size_t i = 0; i < row.plan->outputs.size(); ++i) {
       const auto number = static_cast<uint128>(row.values[i].number);
-      add(static_cast<uint64_t>(number));
-      add(static_cast<uint64_t>(number >> 64));
+      take(static_cast<uint64_t>(number));
+      take(static_cast<uint64_t>(number >> 64));
     }
+    add(sum);
     ++rows_;
   }
   // 0 without rows, so that a query that gave none leaves no trace.

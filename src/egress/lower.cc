@@ -204,8 +204,8 @@ bool may_saturate(const Output& output) {
   return false;
 }
 
-Value lower(const Output& output, const int64_t* cell) {
-  Value value = lower_shape(output);
+void lower(const Output& output, const int64_t* cell, Value& value) {
+  value.saturated = false;
   const int64_t rows = cell[0];
   const auto number_if = [&](bool has_value, auto number) {
     value.number = has_value ? int128{number()} : kAbsentValue;
@@ -269,7 +269,6 @@ Value lower(const Output& output, const int64_t* cell) {
       value.number = kAbsentValue;
       break;
   }
-  return value;
 }
 
 }  // namespace tidewire

@@ -43,9 +43,10 @@ struct Value {
   bool is_absent() const { return number == kAbsentValue; }
 };
 
-Value lower(const Output& output, const int64_t* cell);
-// The type and decimals that lower() gives, without a number.
+// The type and decimals of an output, without a number.
 Value lower_shape(const Output& output);
+// Sets the number of a value that has its shape, and whether it is saturated.
+void lower(const Output& output, const int64_t* cell, Value& value);
 // Whether some cell makes lower() say so.
 bool may_saturate(const Output& output);
 

@@ -117,12 +117,12 @@ std::vector<ArenaTerm> Shaper::memory(const std::vector<const Plan*>& plans) {
 
 Shaper::Shaper(const std::vector<const Plan*>& plans, std::vector<ResultRing*> rings)
     : merge_(plans, std::move(rings)), ranking_(plans) {
-  size_t outputs = 0;
   uint64_t fills_most = 0;
   for (const Plan* plan : plans) {
-    outputs = std::max(outputs, plan->outputs.size());
     Query& query = queries_.emplace_back();
     query.plan = plan;
+    for (const Output& output : plan->outputs) query.values.push_back(lower_shape(output));
+    query.filled = query.values;
     plain_ = plain_ && is_plain(*plan);
     query.compares = compares(*plan);
     CHECK(plan->shaping.top == 0 || plan->shaping.top_output < plan->outputs.size());
@@ -145,8 +145,6 @@ Shaper::Shaper(const std::vector<const Plan*>& plans, std::vector<ResultRing*> r
         std::make_unique<KeyTable>(keys_of(*plan), plan->key_words,
                                    static_cast<uint32_t>(query.kept.size()), windows_kept(*plan));
   }
-  values_.resize(outputs);
-  fill_values_.resize(outputs);
   fills_.resize(fills_most);
 }
 
@@ -195,12 +193,13 @@ EventTime Shaper::passed() const {
 
 bool Shaper::fetch() {
   if (!merge_.next(row_)) return false;
-  row_.values = values_.data();
+  std::vector<Value>& values = queries_[row_.query].values;
+  row_.values = values.data();
   if (row_.kind == RunKind::kLate) return true;
   const std::vector<Output>& outputs = row_.plan->outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    values_[i] = lower(outputs[i], row_.cell);
-    if (values_[i].saturated) row_.flags |= kFlagSaturated;
+    lower(outputs[i], row_.cell, values[i]);
+    if (values[i].saturated) row_.flags |= kFlagSaturated;
   }
   return true;
 }
@@ -265,7 +264,7 @@ void Shaper::compare(Query& query, Result& row, KeyTable::Entry& entry, uint32_t
   const int128* before = against_latest ? keys.latest(at) : keys.previous(at);
   if (merge_.flagged(row.query, end, row.end.ns)) row.flags |= kFlagOverflow;
   if (end == INT64_MIN) return;
-  Value* values = row.values == values_.data() ? values_.data() : fill_values_.data();
+  std::vector<Value>& values = row.values == query.values.data() ? query.values : query.filled;
   for (size_t i = 0; i < row.plan->outputs.size(); ++i) {
     const Output& output = row.plan->outputs[i];
     if (!is_comparison(output.op)) continue;
@@ -312,14 +311,12 @@ void Shaper::make_fill(Result& out) {
   out.index = query.geometry->index_of(window, window.end);
   out.hash = fill.hash;
   out.key = keys.key(fill.entry);
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    fill_values_[i] = lower_shape(plan.outputs[i]);
-    fill_values_[i].number = empty_number(plan.outputs[i].op);
-  }
+  for (size_t i = 0; i < plan.outputs.size(); ++i)
+    query.filled[i].number = empty_number(plan.outputs[i].op);
   if (plan.shaping.fill == EmptyFill::kCarry)
     for (size_t i = 0; i < query.kept.size(); ++i)
-      fill_values_[query.kept[i]].number = keys.latest(fill.entry)[i];
-  out.values = fill_values_.data();
+      query.filled[query.kept[i]].number = keys.latest(fill.entry)[i];
+  out.values = query.filled.data();
   ++counts_.empty;
   const int64_t next = query.geometry->next_end(fill.end);
   if (--entry.fills_left > 0 && next < INT64_MAX) {

@@ -72,6 +72,7 @@ class Shaper {
     std::vector<uint16_t> kept_for;  // by output, kDelta and kRate: which of `kept`
     std::optional<Geometry> geometry;
     std::unique_ptr<KeyTable> keys;
+    std::vector<Value> values, filled;  // of its row on the way, and of a window filled in
   };
   // A window that is to be filled in. A heap by (end, query, hash, key), the first on top.
   struct Fill {
@@ -105,7 +106,6 @@ class Shaper {
   Ranking ranking_;
   Result row_;  // from the merge, not yet taken
   bool held_ = false;
-  std::vector<Value> values_, fill_values_;
   std::vector<Fill> fills_;
   size_t fills_used_ = 0;
   ShapeCounts counts_;

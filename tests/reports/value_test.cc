@@ -104,7 +104,9 @@ std::vector<Numbers> numbers_of(const WindowShape& window, const std::vector<Row
           std::vector<int64_t> row(b->row_words);
           std::memcpy(row.data(), b->bytes.data() + at, row.size() * 8);
           const auto number = [&](size_t o) {
-            return lower(plan.outputs.at(o), row.data() + 2).number;  // behind hash and key
+            Value value = lower_shape(plan.outputs.at(o));
+            lower(plan.outputs.at(o), row.data() + 2, value);  // behind hash and key
+            return value.number;
           };
           out.push_back({run.start.ns, number(0), number(1), static_cast<int64_t>(number(2)),
                          static_cast<int64_t>(number(3))});

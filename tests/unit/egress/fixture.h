@@ -62,6 +62,12 @@ inline Plan stats_plan(uint16_t id, std::string name, uint32_t key_words) {
   return plan;
 }
 
+inline Value lower(const Output& output, const int64_t* cell) {
+  Value value = lower_shape(output);
+  lower(output, cell, value);
+  return value;
+}
+
 inline std::vector<Value> lowered(const Plan& plan, const int64_t* cell) {
   std::vector<Value> values;
   for (const Output& output : plan.outputs) values.push_back(lower(output, cell));
