@@ -58,7 +58,8 @@ class Parse final : public Room {
   using Make = std::function<test::Bytes(Rng&)>;
   Parse(const char* format, const std::vector<std::string>& fields, uint64_t events_a_packet,
         const Make& make) {
-    const Schema& known = *schema(format);
+    format_ = *open_format(format);
+    const Schema& known = format_->schema();
     ColumnMap map;
     for (const std::string& name : fields) {
       const auto field = static_cast<size_t>(known.find(name));
@@ -66,7 +67,7 @@ class Parse final : public Room {
       map.used += known.fields[field].words;
     }
     columns_ = map.used;
-    parser_ = *make_parser(format, {}, map, {});
+    parser_ = format_->make_parser({}, map);
     Rng rng(1);
     for (size_t i = 0; i < 2 * kEvents / events_a_packet; ++i) packets_.push_back(make(rng));
     events = packets_.size() / 2 * events_a_packet;
@@ -96,6 +97,7 @@ class Parse final : public Room {
   uint32_t columns_ = 0;
   size_t at_ = 0;
   std::vector<test::Bytes> packets_;
+  FormatPtr format_;
   std::unique_ptr<Parser> parser_;
   std::unique_ptr<EventBatch> batch_ = std::make_unique<EventBatch>();
   Burst burst_;

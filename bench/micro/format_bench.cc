@@ -89,14 +89,15 @@ Frames itch_packets(uint32_t messages) {
 
 void run(benchmark::State& state, const Frames& frames, const char* format,
          const std::vector<std::string>& fields) {
-  const Schema& known = *schema(format);
+  const FormatPtr opened = *open_format(format);
+  const Schema& known = opened->schema();
   ColumnMap map;
   for (const std::string& name : fields) {
     const auto field = static_cast<size_t>(known.find(name));
     map.column[field] = static_cast<uint8_t>(map.used);
     map.used += known.fields[field].words;
   }
-  auto parser = *make_parser(format, {}, map, {});
+  const auto parser = opened->make_parser({}, map);
   auto batch = std::make_unique<EventBatch>();
   Burst burst;
   burst.link.fill(LinkType::kEthernet);

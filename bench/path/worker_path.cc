@@ -57,7 +57,7 @@ WorkerPath::WorkerPath(const std::string& config, std::unique_ptr<Source> source
   feed.source = std::move(source);
   ParserOptions parser;
   parser.lane = feed.lane;
-  feed.parser = value_of(make_parser(from.format, parser, layout.compiled.columns[0], {}));
+  feed.parser = from.format->make_parser(parser, layout.compiled.columns[0]);
   parts.feeds.push_back(std::move(feed));
   worker_ = std::make_unique<Worker>(std::move(parts), system_clock());
 }

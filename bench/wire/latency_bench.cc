@@ -444,7 +444,7 @@ Outcome measure(const Leg& leg, Door& door, int generator_core, int worker_core)
     feed.source = door.queue();
     ParserOptions parser;
     parser.lane = feed.lane;
-    feed.parser = value_of(make_parser("itch", parser, layout.compiled.columns[0], {}));
+    feed.parser = layout.config.sources[0].format->make_parser(parser, layout.compiled.columns[0]);
     parts.feeds.push_back(std::move(feed));
     return absl::OkStatus();
   };

@@ -331,7 +331,8 @@ aggregate of it needs "FIELD present" in `where`.
   text += std::string(kAggregatesHelp) + std::string(kColumnsHelp);
   for (const std::string_view name : format_names()) {
     text += "\nformat = \"" + std::string(name) + "\"\n";
-    for (const Field& field : schema(name)->fields) {
+    const FormatPtr format = *open_format(name);
+    for (const Field& field : format->schema().fields) {
       std::string column = std::string(field.name) + (field.may_be_absent ? " ?" : "");
       column.resize(std::max<size_t>(column.size(), 18), ' ');
       text += "  " + column + "  " + std::string(field.help) + "\n";

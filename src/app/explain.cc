@@ -66,7 +66,7 @@ std::string watermark_text(const SourceConfig& source) {
       if (!source.progress.empty())
         text = "= time of the last event with " + source.progress +
                (source.progress_of == MarkOf::kLane ? ", of the lane" : ", per partition");
-      if (has_marks(source.format) || source.has_clock())
+      if (source.format->has_marks() || source.has_clock())
         text += (text.empty() ? "" : "; ") + std::string("at marks of the feed, arrival - ") +
                 format_duration(source.out_of_orderness) + ", of the lane";
       return text;
@@ -92,7 +92,7 @@ std::string guards_text(const SourceConfig& source) {
 
 void print_source(const Layout& layout, uint32_t s, std::FILE* out) {
   const SourceConfig& source = layout.config.sources[s];
-  std::fprintf(out, "\nsource %s: format %s\n", source.name.c_str(), source.format.c_str());
+  std::fprintf(out, "\nsource %s: format %s\n", source.name.c_str(), source.format_name.c_str());
   if (source.type == SourceType::kPort) {
     std::fprintf(out, "  port %s, %u queue(s) of %u descriptors\n", source.port.device.c_str(),
                  source.port.queues, source.port.descriptors);

@@ -22,10 +22,8 @@ std::optional<EventTime> first_event(const Layout& layout, uint32_t source) {
   Arena arena({.node = -1, .require_node = false, .fault_in = false});
   std::string said;
   auto lane = (*sources)->open_lane(0, 0, arena, said);
-  FormatOptions format;
-  if (!config.zone.empty()) format.zone = config.zone;
-  auto parser = make_parser(config.format, ParserOptions{}, ColumnMap{}, format);
-  if (!lane.ok() || !parser.ok()) return {};
+  if (!lane.ok()) return {};
+  const auto parser = config.format->make_parser(ParserOptions{}, ColumnMap{});
   LaneCounts counts;
   auto burst = std::make_unique<Burst>();
   auto batch = std::make_unique<EventBatch>();
@@ -36,9 +34,9 @@ std::optional<EventTime> first_event(const Layout& layout, uint32_t source) {
     if (got != Received::kPackets) continue;
     burst->first = Position{counts.packets};
     counts.packets += burst->count;
-    (*parser)->begin(*burst);
+    parser->begin(*burst);
     for (bool more = true; more;) {
-      more = (*parser)->next(*batch, counts);
+      more = parser->next(*batch, counts);
       if (batch->count > 0) return batch->time[0];
     }
     (*lane)->release(*burst);

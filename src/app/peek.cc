@@ -129,13 +129,18 @@ int peek(const CommandLine& line, const Topology& topology) {
   };
   if (!found.ok()) return refuse(text(found.status()), kExitConfig);
   SourceConfig source = *std::move(found);
-  if (!line.format.empty()) source.format = line.format;
-  const Schema* fields = schema(source.format);
-  if (!fields) {
-    std::string names;
-    for (const std::string_view name : format_names()) names += " " + std::string(name);
-    return refuse("no format '" + source.format + "'; there are:" + names, kExitUsage);
+  if (!source.format || !line.format.empty()) {
+    if (!line.format.empty()) source.format_name = line.format;
+    auto format = open_format(source.format_name, source.format_options);
+    if (absl::IsNotFound(format.status())) {
+      std::string names;
+      for (const std::string_view name : format_names()) names += " " + std::string(name);
+      return refuse("no format '" + source.format_name + "'; there are:" + names, kExitUsage);
+    }
+    if (!format.ok()) return refuse(text(format.status()), kExitConfig);
+    source.format = *std::move(format);
   }
+  const Schema& fields = source.format->schema();
   source.port.queues = 1;
   auto layout = lay_out(source);
   if (!layout.ok()) return refuse(text(layout.status()), kExitSetup);
@@ -148,16 +153,13 @@ int peek(const CommandLine& line, const Topology& topology) {
   auto lane = (*sources)->open_lane(0, 0, arena, said);
   if (!lane.ok()) return refuse(text(lane.status()), kExitSetup);
 
-  const ColumnMap columns = all_columns(*fields);
+  const ColumnMap columns = all_columns(fields);
   ParserOptions parser_options;
   parser_options.max_partitions = std::max(source.max_partitions, 64u);
-  parser_options.partition_field = source.partition.empty() ? -1 : fields->find(source.partition);
-  FormatOptions format;
-  if (!source.zone.empty()) format.zone = source.zone;
-  auto parser = make_parser(source.format, parser_options, columns, format);
-  if (!parser.ok()) return refuse(text(parser.status()), kExitSetup);
+  parser_options.partition_field = source.partition.empty() ? -1 : fields.find(source.partition);
+  const auto parser = source.format->make_parser(parser_options, columns);
 
-  Printer printer(*fields, columns);
+  Printer printer(fields, columns);
   LaneCounts counts;
   auto burst = std::make_unique<Burst>();
   auto batch = std::make_unique<EventBatch>();
@@ -171,9 +173,9 @@ int peek(const CommandLine& line, const Topology& topology) {
       if (burst->arrival[i] == EventTime::before_all()) burst->arrival[i] = system_clock().wall();
     burst->first = Position{counts.packets};
     counts.packets += burst->count;
-    (*parser)->begin(*burst);
+    parser->begin(*burst);
     for (bool more = true; more;) {
-      more = (*parser)->next(*batch, counts);
+      more = parser->next(*batch, counts);
       for (uint32_t i = 0; i < batch->count && printed < line.count; ++i, ++printed)
         printer.print(*batch, i);
     }

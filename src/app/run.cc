@@ -83,11 +83,7 @@ absl::Status build_worker(Host& host, uint32_t w, WorkerParts& parts) try {
     parser.partition_field =
         source.partition.empty() ? -1 : layout.schemas[lane.source]->find(source.partition);
     parser.declared = declared_partitions(source);
-    FormatOptions format;
-    if (!source.zone.empty()) format.zone = source.zone;
-    auto made = make_parser(source.format, parser, layout.compiled.columns[lane.source], format);
-    if (!made.ok()) return made.status();
-    feed.parser = *std::move(made);
+    feed.parser = source.format->make_parser(parser, layout.compiled.columns[lane.source]);
     parts.feeds.push_back(std::move(feed));
   }
   return absl::OkStatus();

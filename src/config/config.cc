@@ -335,16 +335,26 @@ class Loader {
     return list;
   }
 
+  // What a format's options may be, only the format knows.
+  void open(SourceConfig& source) {
+    const auto place = [&](std::string_view key) { return place_of("source", source.name, key); };
+    const auto names = format_names();
+    if (std::find(names.begin(), names.end(), source.format_name) == names.end()) {
+      problem(place("format"), "format: there is no format " + quoted(source.format_name) +
+                                   suggestion(source.format_name, names));
+      return;
+    }
+    auto format = open_format(source.format_name, source.format_options);
+    if (format.ok())
+      source.format = *std::move(format);
+    else
+      problem(place("zone"), "zone: " + std::string(from_absl(format.status().message())));
+  }
+
   void check_source(SourceConfig& source) {
     const auto place = [&](std::string_view key) { return place_of("source", source.name, key); };
-    const Schema* fields = schema(source.format);
-    if (fields == nullptr)
-      problem(place("format"), "format: there is no format " + quoted(source.format) +
-                                   suggestion(source.format, format_names()));
-    // What a format's options may be, only the format knows.
-    if (fields != nullptr && !source.zone.empty())
-      if (const auto parser = make_parser(source.format, {}, {}, {source.zone}); !parser.ok())
-        problem(place("zone"), "zone: " + std::string(from_absl(parser.status().message())));
+    open(source);
+    const Schema* fields = source.format ? &source.format->schema() : nullptr;
     if (fields != nullptr) check_event_time(source, *fields);
     const Node* columns = root_->find("source")->find(source.name)->find("columns");
     if (const size_t before = out_.problems.size(); fields != nullptr && columns != nullptr) {
@@ -358,8 +368,8 @@ class Loader {
       problem(place("partition"), "partition: " + quoted(source.partition) +
                                       " is derived; partitions are told apart before that");
     } else if (fields != nullptr && fields->find(source.partition) < 0) {
-      problem(place("partition"), "partition: format " + quoted(source.format) + " has no field " +
-                                      quoted(source.partition) +
+      problem(place("partition"), "partition: format " + quoted(source.format_name) +
+                                      " has no field " + quoted(source.partition) +
                                       suggestion(source.partition, names(*fields)));
     }
     if (source.type != SourceType::kFile || !written("source", source.name, "type")) return;
@@ -381,11 +391,11 @@ class Loader {
       size_t at = 0;
       if (!compile_progress(source.progress, fields, text, at))
         problem(place_inside(text_, place("progress"), at), "progress: " + text);
-    } else if (source.watermark == WatermarkStrategy::kPunctuated && !has_marks(source.format) &&
+    } else if (source.watermark == WatermarkStrategy::kPunctuated && !source.format->has_marks() &&
                !source.has_clock()) {
       problem(place("watermark"),
               "watermark: \"punctuated\" without 'progress' would never move: format " +
-                  quoted(source.format) + " has no marks of its own, and the source no clock");
+                  quoted(source.format_name) + " has no marks of its own, and the source no clock");
     }
     check_partitions(source, fields);
   }

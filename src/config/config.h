@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "config/document.h"
 #include "egress/egress.h"
+#include "format/catalog.h"
 #include "query/compile.h"
 #include "query/derive.h"
 #include "query/spec.h"
@@ -83,8 +84,9 @@ struct SourceConfig {
   SourceType type = SourceType::kFile;
   FileConfig file;
   PortConfig port;
-  std::string format = "packet";
-  std::string zone;  // of formats whose time is local; empty: the format's own
+  std::string format_name = "packet";
+  FormatOptions format_options;
+  std::shared_ptr<const Format> format;  // null: there is a problem with them
   // Event time of each lane; INT64_MAX: never. Bounds are the source's promise.
   WatermarkStrategy watermark = WatermarkStrategy::kBounded;
   std::string progress;  // kPunctuated: which events mark (query/expression.h); empty: none
@@ -151,8 +153,8 @@ Loaded load_config(std::string_view text, std::string file, std::span<const int>
 // Reads the file; a file that cannot be read is a problem too.
 Loaded load_config_file(const std::string& path, std::span<const int> cpus = {});
 
-// What queries can name: the format's fields, and the columns that the source derives. Null: there
-// is no such format.
+// What queries can name: the format's fields, and the columns that the source derives. Null: it has
+// no format.
 const Schema* fields_of(const SourceConfig& source);
 // What query/compile.h needs: sources with their lanes numbered densely over all of them, in order.
 // `lanes[i]`: how many lanes sources[i] has (a port: its queues; files: one, or the files found).

@@ -40,7 +40,8 @@ Loaded load_config_file(const std::string& path, std::span<const int> cpus) {
 }
 
 const Schema* fields_of(const SourceConfig& source) {
-  return source.derived ? &source.derived->schema : schema(source.format);
+  if (source.derived) return &source.derived->schema;
+  return source.format ? &source.format->schema() : nullptr;
 }
 
 std::vector<QuerySource> query_sources(const Config& config, std::span<const uint32_t> lanes) {
@@ -96,7 +97,7 @@ bool SourceConfig::has_clock() const {
 
 std::vector<std::array<int64_t, 2>> declared_partitions(const SourceConfig& source) {
   std::vector<std::array<int64_t, 2>> declared;
-  const Schema& fields = *schema(source.format);
+  const Schema& fields = source.format->schema();
   const int at = fields.find(source.partition);
   for (const std::string& value : source.partitions) {
     const FieldWords words = *parse_field(fields.fields[static_cast<size_t>(at)], value);

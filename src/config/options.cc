@@ -161,10 +161,10 @@ const Option kOptions[] = {
     option("source", "format", Kind::kText, "packet", 1, 64,
            "How packets become events: packet (headers of Ethernet to TCP), itch (Nasdaq ITCH "
            "5.0 in MoldUDP64).",
-           [](Target& t, const Value& v) { t.source->format = v.text; }),
+           [](Target& t, const Value& v) { t.source->format_name = v.text; }),
     option("source", "zone", Kind::kText, "America/New_York", 1, 64,
            "The zone whose midnight the format's times count from (IANA name).",
-           [](Target& t, const Value& v) { t.source->zone = v.text; })
+           [](Target& t, const Value& v) { t.source->format_options.zone = v.text; })
         .when("format=itch"),
     option("source", "path", Kind::kTexts, "", 1, kNames,
            "The file, or a list of files that are read in this order.",

@@ -29,6 +29,9 @@ enum class LinkType : uint16_t {
   kIpv4 = 228,
   kIpv6 = 229,
   kLinuxSll2 = 276,
+  // Not of the registry: what a datagram carries, without headers. From files of records (lines,
+  // messages with their length before them).
+  kPayload = 0xFFFF,
 };
 
 struct Burst {

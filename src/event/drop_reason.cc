@@ -30,6 +30,23 @@ std::string_view to_string(Note note) {
       "session_change",
       "partition_overflow",
       "saturated",
+      "no_template",
+      "template_changed",
+      "template_withdrawn",
+      "time_fallback",
+      "reversed",
+      "no_sampling",
+      "exporter_restart",
+      "table_full",
+      "unreadable",
+      "no_stamp",
+      "stamp_degraded",
+      "stamp_copy",
+      "fragment_joined",
+      "fragment_lost",
+      "fragment_overlap",
+      "too_deep",
+      "leap_second",
   };
   static_assert(std::size(kNames) == static_cast<size_t>(Note::kCount));
   return kNames[static_cast<size_t>(note)];

@@ -46,6 +46,23 @@ enum class Note : uint8_t {
   kSessionChange,
   kPartitionOverflow,  // more partitions than configured: event joins partition 0
   kSaturated,          // a derived column's number has passed 64 bits: the largest of its sign
+  kNoTemplate,         // data came before its template, and is kept or left out
+  kTemplateChanged,    // the same id describes other records from here on
+  kTemplateWithdrawn,
+  kTimeFallback,     // the time that was asked for is missing: the next best is taken
+  kReversed,         // ends before it starts: no duration is made of it
+  kNoSampling,       // sampling rate unknown: counts as 1
+  kRestart,          // an exporter's uptime went back
+  kTableFull,        // a bounded table of the format: the oldest entry made room
+  kUnreadable,       // a record, line or field that is not what it should be
+  kNoStamp,          // the frame lacks the stamp that its port should have
+  kStampDegraded,    // the device says that its clock is not sure
+  kStampCopy,        // the device says that it has sent this frame before
+  kFragmentJoined,   // datagrams made whole of fragments
+  kFragmentLost,     // fragments whose others did not come in time, or found no room
+  kFragmentOverlap,  // fragments that contradict each other: all refused
+  kTooDeep,          // a tunnel inside more tunnels than are opened
+  kLeapSecond,       // a second that our time scale lacks: the end of the one before
   kCount,
 };
 

@@ -15,16 +15,23 @@ namespace tidewire {
 
 // What single formats can be told; each reads what is its own.
 struct FormatOptions {
-  std::string zone = "America/New_York";  // itch: whose midnight the time counts from (IANA name)
+  std::string zone;  // whose midnight or wall clock its times mean (IANA name); empty: the format's
 };
 
+// A format with its options. It outlives its parsers and whoever reads its schema.
+class Format {
+ public:
+  virtual ~Format() = default;
+  virtual const Schema& schema() const = 0;
+  virtual bool has_marks() const { return false; }  // event/event_batch.h, Mark
+  // The parser of one lane.
+  virtual std::unique_ptr<Parser> make_parser(const ParserOptions& options,
+                                              const ColumnMap& columns) const = 0;
+};
+using FormatPtr = std::unique_ptr<const Format>;
+
 std::span<const std::string_view> format_names();
-const Schema* schema(std::string_view format);  // null: no such format; else lives for ever
-bool has_marks(std::string_view format);        // event/event_batch.h, Mark
-// The parser of one lane. Errors: unknown format, or what a format option cannot be.
-absl::StatusOr<std::unique_ptr<Parser>> make_parser(std::string_view format,
-                                                    const ParserOptions& options,
-                                                    const ColumnMap& columns,
-                                                    const FormatOptions& format_options);
+// Errors: unknown format, or what a format option cannot be.
+absl::StatusOr<FormatPtr> open_format(std::string_view name, const FormatOptions& options = {});
 
 }  // namespace tidewire

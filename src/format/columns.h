@@ -18,10 +18,6 @@ namespace tidewire {
 
 using Column = std::array<int64_t, kBatchMax>;
 
-struct TwoWords {
-  int64_t high, low;
-};
-
 template <class Item>
 struct ItemField {
   Field field;
@@ -87,7 +83,7 @@ class ColumnWriter {
   std::vector<Wanted> wanted_;
   const ItemField<Item>* partition_by_ = nullptr;
   PartitionTable partitions_;
-  std::array<Column, 2> partition_value_;
+  std::array<Column, 2> partition_value_{};
 };
 
 }  // namespace tidewire

@@ -114,6 +114,8 @@ std::optional<DropReason> HeaderReader::link(LinkType type) {
       if (at[0] >> 4 != 6) return DropReason::kMalformed;
       ipv6(at);
       return std::nullopt;
+    case LinkType::kPayload:  // no headers
+      break;
   }
   return DropReason::kUnknownLink;  // the number comes from a file: any value
 }

@@ -22,6 +22,7 @@
 #include "event/drop_reason.h"
 #include "event/event_batch.h"
 #include "format/bytes.h"
+#include "query/schema.h"
 
 namespace tidewire {
 
@@ -56,6 +57,13 @@ struct Headers {
   Fragment fragment = Fragment::kNone;
 
   const uint8_t* at(uint16_t place) const { return frame + place; }
+  // As a kAddress field has it.
+  TwoWords address_at(uint16_t place) const {
+    if (place == kNowhere) return {kAbsent, kAbsent};
+    if (ip_version != 6) return {0, int64_t{0xFFFF} << 32 | read_be32(at(place))};
+    return {static_cast<int64_t>(read_be64(at(place))),
+            static_cast<int64_t>(read_be64(at(place) + 8))};
+  }
 };
 static_assert(sizeof(Headers) == 64);
 

@@ -14,11 +14,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
 #include "base/zone.h"
 #include "format/bytes.h"
 #include "format/columns.h"
-#include "format/headers.h"
+#include "format/datagram.h"
+#include "format/message_parser.h"
 #include "format/sequence.h"
 
 namespace tidewire {
@@ -185,62 +185,27 @@ bool in_reach(EventTime t) {
   return t.ns > INT64_MIN + 4 * kDayLength && t.ns < INT64_MAX - 4 * kDayLength;
 }
 
-class ItchParser final : public Parser {
+class ItchParser final : public MessageParser<ItchParser, Message> {
  public:
   ItchParser(const ParserOptions& options, const ColumnMap& columns, Zone zone)
-      : lane_(options.lane), zone_(std::move(zone)), writer_(kFields, options, columns) {}
+      : MessageParser(options, {kFields, options, columns}), zone_(std::move(zone)) {}
 
-  void begin(const Burst& burst) override {
-    CHECK(burst.count <= kBurstMax);
-    burst_ = &burst;
-    packet_ = 0;
-    open_ = false;
-  }
-
-  bool next(EventBatch& batch, LaneCounts& counts) override {
-    batch.lane = lane_;
-    batch.ordinal = ordinal_;
-    batch.count = batch.marks = 0;
-    while (burst_ != nullptr && batch.count < kBatchMax) {
-      if (open_) {
-        read_messages(batch, counts);
-      } else if (packet_ < burst_->count) {
-        open(packet_++, batch, counts);
-      } else {
-        burst_ = nullptr;
-      }
-    }
-    writer_.write(message_.data(), batch, counts);
-    ordinal_ = Ordinal{index_of(ordinal_) + batch.count};
-    counts.ended.passed_on += batch.count;
-    return burst_ != nullptr;
-  }
-
-  bool partition_value(PartitionId id, std::array<int64_t, 2>& words) const override {
-    return writer_.partition_value(id, words);
-  }
+  void open_packet(uint32_t i, EventBatch& batch, LaneCounts& counts);
+  void read_packet(EventBatch& batch, LaneCounts& counts);
 
  private:
-  void open(uint32_t i, EventBatch& batch, LaneCounts& counts);
   void take_status(bool ends, EventBatch& batch, LaneCounts& counts);
-  void read_messages(EventBatch& batch, LaneCounts& counts);
-  bool take_message(uint32_t length, EventBatch& batch, LaneCounts& counts);
+  void take_message(uint32_t length, EventBatch& batch, LaneCounts& counts);
   void close(LaneCounts& counts);
   void find_days(EventTime arrival);
   EventTime time_of(uint64_t since_midnight, EventTime arrival) const;
 
-  LaneId lane_;
   Zone zone_;
-  ColumnWriter<Message> writer_;
   Sessions sessions_;
-  Ordinal ordinal_{};
   std::array<EventTime, 3> midnight_{};  // of the day before the arrival's, of it, of the day after
   int64_t day_ = INT64_MIN;              // which that is, on the zone's calendar
 
-  // The cursor: a packet that is open, and where in it.
-  const Burst* burst_ = nullptr;
-  uint32_t packet_ = 0;  // the next one
-  bool open_ = false;
+  // The open packet, and where in it.
   EventTime arrival_{};
   const uint8_t* session_ = nullptr;
   Sessions::Session* session_state_ = nullptr;
@@ -251,26 +216,16 @@ class ItchParser final : public Parser {
   uint32_t left_ = 0;     // messages
   bool any_new_ = false;  // a message that was no duplicate
   bool cut_by_capture_ = false;
-
-  std::array<Message, kBatchMax> message_{};
 };
 
-void ItchParser::open(uint32_t i, EventBatch& batch, LaneCounts& counts) {
-  const Burst& burst = *burst_;
-  Headers h;
-  if (const auto reason = read_headers(burst.link[i], burst.data[i], burst.length[i],
-                                       burst.wire_length[i], h, counts)) {
+void ItchParser::open_packet(uint32_t i, EventBatch& batch, LaneCounts& counts) {
+  Datagram datagram;
+  if (const auto reason = read_datagram(burst(), i, datagram, counts)) {
     counts.drop(*reason);
     return;
   }
-  if (h.protocol != kUdp || !h.has_ports) {
-    counts.drop(DropReason::kNotThisFormat);
-    return;
-  }
-  const uint8_t* mold = h.at(h.transport) + 8;
-  // The datagram may end before the frame's padding does, or the capture before the datagram.
-  end_ = h.frame + h.end;
-  if (h.payload_length >= 0 && mold + h.payload_length < end_) end_ = mold + h.payload_length;
+  const uint8_t* const mold = datagram.at;
+  end_ = datagram.end;
   if (end_ - mold < kMoldHeader) {
     counts.drop(DropReason::kTruncated);
     return;
@@ -281,13 +236,13 @@ void ItchParser::open(uint32_t i, EventBatch& batch, LaneCounts& counts) {
       return;
     }
   }
-  arrival_ = burst.arrival[i];
+  arrival_ = burst().arrival[i];
   session_ = mold;
   sequence_ = read_be64(mold + 10);
   session_state_ = &sessions_.find(session_, sequence_, counts);
   window_ = &session_state_->window;
   at_ = mold + kMoldHeader;
-  cut_by_capture_ = h.captured_length < h.wire_length;
+  cut_by_capture_ = datagram.cut;
   left_ = read_be16(mold + 18);
   if (left_ == kHeartbeat || left_ == kEndOfSession) {
     take_status(left_ == kEndOfSession, batch, counts);
@@ -312,8 +267,8 @@ void ItchParser::take_status(bool ends, EventBatch& batch, LaneCounts& counts) {
   ++counts.packets_parsed;
 }
 
-void ItchParser::read_messages(EventBatch& batch, LaneCounts& counts) {
-  while (left_ > 0 && batch.count < kBatchMax) {
+void ItchParser::read_packet(EventBatch& batch, LaneCounts& counts) {
+  while (left_ > 0 && !is_full(batch)) {
     const uint32_t there = static_cast<uint32_t>(end_ - at_);
     const uint32_t length = there >= 2 ? read_be16(at_) : 0;
     if (there < 2 || length > there - 2) {
@@ -326,7 +281,7 @@ void ItchParser::read_messages(EventBatch& batch, LaneCounts& counts) {
     at_ += 2;
     if (window_->take(sequence_, counts)) {
       any_new_ = true;
-      if (take_message(length, batch, counts)) ++batch.count;
+      take_message(length, batch, counts);
     }
     at_ += length;
     ++sequence_;
@@ -335,34 +290,15 @@ void ItchParser::read_messages(EventBatch& batch, LaneCounts& counts) {
   if (left_ == 0) close(counts);
 }
 
-// Puts the message at the batch's end. False: it is not an event that goes on.
-bool ItchParser::take_message(uint32_t length, EventBatch& batch, LaneCounts& counts) {
-  if (length == 0 || kLayouts[at_[0]].length == 0) {
-    counts.note(Note::kUnknownMessage);
-    return false;
-  }
+void ItchParser::take_message(uint32_t length, EventBatch& batch, LaneCounts& counts) {
+  if (length == 0 || kLayouts[at_[0]].length == 0) return counts.note(Note::kUnknownMessage);
   const Layout& layout = kLayouts[at_[0]];
-  if (length < layout.length) {
-    counts.note(Note::kBadLength);
-    return false;
-  }
-  ++counts.events;
+  if (length < layout.length) return counts.note(Note::kBadLength);
   const uint64_t since_midnight = read_be48(at_ + 5);
-  if (!arrival_.is_point() || since_midnight >= uint64_t{kLongestDay}) {
-    ++counts.ended.no_time;
-    return false;
-  }
-  const EventTime time = in_reach(arrival_) ? time_of(since_midnight, arrival_) : arrival_;
-  if (!is_usable(time)) {
-    ++counts.ended.out_of_range;
-    return false;
-  }
-  const uint32_t n = batch.count;
-  if (n == 0) batch.first = Position{index_of(burst_->first) + packet_ - 1};
-  batch.time[n] = time;
-  batch.arrival[n] = arrival_;
-  message_[n] = {at_, &layout, sequence_, session_};
-  return true;
+  EventTime time = EventTime::before_all();
+  if (arrival_.is_point() && since_midnight < uint64_t{kLongestDay})
+    time = in_reach(arrival_) ? time_of(since_midnight, arrival_) : arrival_;
+  append(time, arrival_, {at_, &layout, sequence_, session_}, batch, counts);
 }
 
 void ItchParser::close(LaneCounts& counts) {
@@ -398,19 +334,27 @@ EventTime ItchParser::time_of(uint64_t since_midnight, EventTime arrival) const 
 
 static_assert(kLayouts['D'].length > kCommon);  // every known message has the common head
 
+class ItchFormat final : public Format {
+ public:
+  explicit ItchFormat(Zone zone) : zone_(std::move(zone)) {}
+  const Schema& schema() const override { return schema_; }
+  bool has_marks() const override { return true; }
+  std::unique_ptr<Parser> make_parser(const ParserOptions& options,
+                                      const ColumnMap& columns) const override {
+    return std::make_unique<ItchParser>(options, columns, zone_);
+  }
+
+ private:
+  const Schema schema_ = schema_of<Message>("itch", kFields);
+  const Zone zone_;
+};
+
 }  // namespace
 
-const Schema& itch_schema() {
-  static const Schema kSchema = schema_of<Message>("itch", kFields);
-  return kSchema;
-}
-
-absl::StatusOr<std::unique_ptr<Parser>> make_itch_parser(const ParserOptions& options,
-                                                         const ColumnMap& columns,
-                                                         const FormatOptions& format_options) {
-  absl::StatusOr<Zone> zone = Zone::load(format_options.zone);
+absl::StatusOr<FormatPtr> open_itch_format(const FormatOptions& options) {
+  absl::StatusOr<Zone> zone = Zone::load(options.zone.empty() ? "America/New_York" : options.zone);
   if (!zone.ok()) return zone.status();
-  return std::make_unique<ItchParser>(options, columns, *std::move(zone));
+  return std::make_unique<ItchFormat>(*std::move(zone));
 }
 
 }  // namespace tidewire

@@ -15,13 +15,6 @@
 namespace tidewire {
 namespace {
 
-TwoWords address(const Headers& h, uint16_t place) {
-  const uint8_t* at = h.at(place);
-  if (place == kNowhere) return {kAbsent, kAbsent};
-  if (h.ip_version != 6) return {0, int64_t{0xFFFF} << 32 | read_be32(at)};
-  return {static_cast<int64_t>(read_be64(at)), static_cast<int64_t>(read_be64(at + 8))};
-}
-
 TwoWords flow(const Headers& h) {
   if (h.ip == kNowhere || h.protocol == kAbsent) return {kAbsent, kAbsent};
   const uint16_t source_port = h.has_ports ? read_be16(h.at(h.transport)) : uint16_t{0};
@@ -52,9 +45,9 @@ constexpr auto kInteger = FieldType::kInteger;
 // name, type, words, bits, decimals, may be absent, help
 const ItemField<Headers> kFields[] = {
     {{"src", FieldType::kAddress, 2, 63, 0, true, "source address; IPv4, IPv6, or ARP's sender"},
-     fill<[](H h) { return address(h, h.source); }>},
+     fill<[](H h) { return h.address_at(h.source); }>},
     {{"dst", FieldType::kAddress, 2, 63, 0, true, "destination address; ARP: the target"},
-     fill<[](H h) { return address(h, h.target); }>},
+     fill<[](H h) { return h.address_at(h.target); }>},
     {{"src_port", kInteger, 1, 16, 0, true, "source port: TCP, UDP, SCTP, not in later fragments"},
      fill<[](H h) { return h.has_ports ? int64_t{read_be16(h.at(h.transport))} : kAbsent; }>},
     {{"dst_port", kInteger, 1, 16, 0, true, "destination port, as src_port"},
@@ -182,17 +175,22 @@ class PacketParser final : public Parser {
   alignas(64) std::array<Headers, kBurstMax> packet_;
 };
 
+class PacketFormat final : public Format {
+ public:
+  const Schema& schema() const override { return schema_; }
+  std::unique_ptr<Parser> make_parser(const ParserOptions& options,
+                                      const ColumnMap& columns) const override {
+    return std::make_unique<PacketParser>(options, columns);
+  }
+
+ private:
+  const Schema schema_ = schema_of<Headers>("packet", kFields);
+};
+
 }  // namespace
 
-const Schema& packet_schema() {
-  static const Schema kSchema = schema_of<Headers>("packet", kFields);
-  return kSchema;
-}
-
-absl::StatusOr<std::unique_ptr<Parser>> make_packet_parser(const ParserOptions& options,
-                                                           const ColumnMap& columns,
-                                                           const FormatOptions&) {
-  return std::make_unique<PacketParser>(options, columns);
+absl::StatusOr<FormatPtr> open_packet_format(const FormatOptions&) {
+  return std::make_unique<PacketFormat>();
 }
 
 }  // namespace tidewire

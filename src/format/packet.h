@@ -1,17 +1,10 @@
-// Every packet is an event; its time is its arrival. Fields: packet_schema().
+// Every packet is an event; its time is its arrival.
 #pragma once
-
-#include <absl/status/statusor.h>
-
-#include <memory>
 
 #include "format/catalog.h"
 
 namespace tidewire {
 
-const Schema& packet_schema();
-absl::StatusOr<std::unique_ptr<Parser>> make_packet_parser(const ParserOptions& options,
-                                                           const ColumnMap& columns,
-                                                           const FormatOptions& format_options);
+absl::StatusOr<FormatPtr> open_packet_format(const FormatOptions& options);
 
 }  // namespace tidewire

@@ -24,6 +24,12 @@ enum class FieldType : uint8_t {
   kTime,       // one word: EventTime, UTC nanoseconds
 };
 
+// A value of a field of two words.
+struct TwoWords {
+  int64_t high, low;
+  bool operator==(const TwoWords&) const = default;
+};
+
 struct Field {
   std::string_view name;
   FieldType type = FieldType::kInteger;

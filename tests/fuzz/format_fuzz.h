@@ -59,10 +59,9 @@ struct Outcome {
   uint64_t digest = 0;
 };
 
-inline Outcome parse(std::string_view format, const ColumnMap& map, const ParserOptions& options,
+inline Outcome parse(const Format& format, const ColumnMap& map, const ParserOptions& options,
                      const Packets& packets, uint32_t burst_size) {
-  // A zone of one rule, since a table of 586 would be most of an input's cost.
-  const auto parser = *make_parser(format, options, map, {.zone = "UTC"});
+  const auto parser = format.make_parser(options, map);
   static auto batch = std::make_unique<EventBatch>();
   Outcome out;
   const auto mix = [&](int64_t v) {
@@ -109,10 +108,13 @@ inline Outcome parse(std::string_view format, const ColumnMap& map, const Parser
   return out;
 }
 
-inline int run_format(std::string_view format, const uint8_t* data, size_t size) {
+inline int run_format(std::string_view name, const uint8_t* data, size_t size) {
   if (size < 5) return 0;
   const Packets packets = cut(data, size);
-  const Schema& known = *schema(format);
+  // A zone of one rule, since a table of 586 would be most of an input's cost.
+  static const FormatPtr opened = *open_format(name, {.zone = "UTC"});
+  const Format& format = *opened;
+  const Schema& known = format.schema();
   ParserOptions options;
   if ((data[1] & 4) != 0) {
     options.partition_field =

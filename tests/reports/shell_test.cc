@@ -27,10 +27,10 @@ TEST(Report21, AWallClockThatIsSetBackAnHourStopsNothing) {
   // Packets without a stamp get the wall clock's: their time is that of an event. Silence is judged
   // by the other clock, which nobody sets.
   constexpr int64_t kStart = 1'700'000'000 * kSecond, kHour = 3600 * kSecond;
-  const Schema& packets = *schema("packet");
+  const FormatPtr format = open_format("packet").value();
   QuerySource capture;
   capture.name = "in";
-  capture.schema = &packets;
+  capture.schema = &format->schema();
   capture.lanes = {LaneId{0}};
   QuerySpec spec;
   spec.name = "all";
@@ -60,9 +60,7 @@ TEST(Report21, AWallClockThatIsSetBackAnHourStopsNothing) {
   auto door = std::make_unique<sim::SimSource>(input, sim::SourceOptions{});
   sim::SimSource& source = *door;
   feed.source = std::move(door);
-  auto parser = make_parser("packet", {}, compiled.columns[0], {});
-  ASSERT_TRUE(parser.ok()) << parser.status();
-  feed.parser = std::move(*parser);
+  feed.parser = format->make_parser({}, compiled.columns[0]);
   feed.live = true;
   feed.silent_after = {60 * kSecond};
   VirtualClock clock;

@@ -105,12 +105,12 @@ LaneCounts parse(const test::Bytes& file, EventBatch& batch) {
   framer.feed(file);
   Burst burst;
   EXPECT_EQ(framer.frame(burst), Framed::kPackets) << framer.failure();
-  auto parser = make_parser("packet", {}, {}, {});
-  EXPECT_TRUE(parser.ok()) << parser.status();
+  const auto format = open_format("packet").value();
+  const auto parser = format->make_parser({}, {});
   LaneCounts counts;
   counts.packets = burst.count;
-  (*parser)->begin(burst);
-  EXPECT_FALSE((*parser)->next(batch, counts));
+  parser->begin(burst);
+  EXPECT_FALSE(parser->next(batch, counts));
   return counts;
 }
 

@@ -13,7 +13,7 @@ namespace {
 uint64_t allocations(const std::string& format, const std::string& partition_field,
                      const Burst& burst) {
   ParserOptions options;
-  options.partition_field = schema(format)->find(partition_field);
+  options.partition_field = schema_of(format).find(partition_field);
   auto parser = parser_of(format, {partition_field}, options);
   auto batch = std::make_unique<EventBatch>();
   LaneCounts counts;

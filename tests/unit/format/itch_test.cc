@@ -35,7 +35,7 @@ class Feed {
  public:
   explicit Feed(std::vector<std::string> fields, ParserOptions options = {},
                 FormatOptions more = {})
-      : columns_(map_of(*schema("itch"), fields).used),
+      : columns_(map_of(schema_of("itch"), fields).used),
         parser_(parser_of("itch", fields, options, more)) {}
 
   Outcome& send(BurstBuilder& burst) {
@@ -434,14 +434,14 @@ TEST(Itch, OtherZonesAndUnknownOnes) {
   EXPECT_EQ(run.times, std::vector<int64_t>{18142 * 24 * kHour + 7 * kHour});
   FormatOptions nowhere;
   nowhere.zone = "America/New_Yrok";
-  const auto parser = make_parser("itch", {}, {}, nowhere);
-  ASSERT_FALSE(parser.ok());
-  EXPECT_NE(parser.status().ToString().find("America/New_Yrok"), std::string::npos);
+  const auto format = open_format("itch", nowhere);
+  ASSERT_FALSE(format.ok());
+  EXPECT_NE(format.status().ToString().find("America/New_Yrok"), std::string::npos);
 }
 
 TEST(Itch, PartitionsByStock) {
   ParserOptions options;
-  options.partition_field = schema("itch")->find("stock_locate");
+  options.partition_field = schema_of("itch").find("stock_locate");
   auto parser = parser_of("itch", {"stock_locate"}, options);
   BurstBuilder burst;
   burst.add(mold_frame("S", 1,

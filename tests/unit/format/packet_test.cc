@@ -29,7 +29,7 @@ One parse(const Bytes& frame, const std::vector<std::string>& fields,
   receive(*parser, burst.burst(), one.counts);
   EXPECT_FALSE(parser->next(*batch, one.counts));
   one.events = batch->count;
-  const uint32_t columns = map_of(*schema("packet"), fields).used;
+  const uint32_t columns = map_of(schema_of("packet"), fields).used;
   for (uint32_t c = 0; c < columns && batch->count > 0; ++c)
     one.words.push_back(batch->column[c][0]);
   expect_balanced(one.counts);
@@ -49,7 +49,8 @@ std::string flow_to_text(const FlowKey& key) {
   std::array<char, kFieldTextMax> room;
   TextWriter out{room};
   const int64_t words[] = {key.high, key.low};
-  append_field(out, schema("packet")->fields[static_cast<size_t>(schema("packet")->find("flow"))],
+  append_field(out,
+               schema_of("packet").fields[static_cast<size_t>(schema_of("packet").find("flow"))],
                words);
   return std::string(out.text());
 }
@@ -351,7 +352,7 @@ TEST(Packet, CutByCaptureKeepsTheHeadersNumbers) {
 // says beyond that is cut to it and counted.
 TEST(Packet, NoFrameIsLongerThanAnyLinkCarries) {
   const Field& length =
-      schema("packet")->fields[static_cast<size_t>(schema("packet")->find("wire_length"))];
+      schema_of("packet").fields[static_cast<size_t>(schema_of("packet").find("wire_length"))];
   EXPECT_EQ(length.bits, 23);
   // Total length 0 (segmentation offload): the IP packet is as long as the wire says.
   Bytes frame = PacketBuilder().ethernet().ipv4(kA, kB).tcp(1, 2, 0x10, 0).finish();
@@ -431,7 +432,7 @@ TEST(Packet, OutOfRangeTimesEndCounted) {
 TEST(Packet, DeclaredPartitionsComeFirstAndAllHaveValues) {
   ParserOptions options;
   options.max_partitions = 4;
-  options.partition_field = schema("packet")->find("dst_port");
+  options.partition_field = schema_of("packet").find("dst_port");
   options.declared = {{443, 0}, {53, 0}};
   const auto parser = parser_of("packet", {"dst_port"}, options);
   std::array<int64_t, 2> value{};
@@ -445,7 +446,7 @@ TEST(Packet, DeclaredPartitionsComeFirstAndAllHaveValues) {
 TEST(Packet, PartitionsInOrderOfDiscovery) {
   ParserOptions options;
   options.max_partitions = 3;  // 0 and two values
-  options.partition_field = schema("packet")->find("src");
+  options.partition_field = schema_of("packet").find("src");
   auto parser = parser_of("packet", {}, options);
   BurstBuilder burst;
   for (const uint32_t host : {7u, 5u, 7u, 9u, 5u, 9u})
@@ -507,11 +508,11 @@ TEST(FlowKey, Ipv4IsReadBackExactly) {
 
 TEST(Catalog, NamesAndErrors) {
   for (const std::string_view name : format_names()) {
-    ASSERT_NE(schema(name), nullptr) << name;
-    EXPECT_EQ(schema(name)->format, name);
+    const auto format = open_format(name);
+    ASSERT_TRUE(format.ok()) << format.status();
+    EXPECT_EQ((*format)->schema().format, name);
   }
-  EXPECT_EQ(schema("pcaket"), nullptr);
-  EXPECT_FALSE(make_parser("pcaket", {}, {}, {}).ok());
+  EXPECT_FALSE(open_format("pcaket").ok());
 }
 
 }  // namespace
