@@ -45,7 +45,7 @@ struct RuntimeConfig {
   std::optional<IdlePolicy> idle;  // none: what suits each core (runtime/topology.h)
   NumaPolicy numa = NumaPolicy::kPrefer;
   uint32_t burst = 256;              // packets a call of a source
-  uint32_t results_per_turn = 1024;  // budget of the timeline
+  uint32_t results_per_turn = 1536;  // budget of the timeline
   uint32_t rows_per_turn = 1024;     // neighbours' rows taken in one turn
   uint32_t result_blocks = 64;       // of 16 KiB, a worker
 };

@@ -141,7 +141,7 @@ const Option kOptions[] = {
     option("runtime", "burst", Kind::kInteger, "256", 1, 256,
            "Most packets taken in one turn of a worker.",
            [](Target& t, const Value& v) { t.runtime->burst = u32(v); }),
-    option("runtime", "results_per_turn", Kind::kInteger, "1024", 1, 65'536,
+    option("runtime", "results_per_turn", Kind::kInteger, "1536", 1, 65'536,
            "Most results of a closing window worked out before receive is polled again.",
            [](Target& t, const Value& v) { t.runtime->results_per_turn = u32(v); }),
     option("runtime", "rows_per_turn", Kind::kInteger, "1024", 256, 65'536,

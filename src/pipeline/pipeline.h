@@ -42,7 +42,7 @@ struct PipelineOptions {
   std::vector<Plan> plans;               // plans[i].id == i
   std::vector<ColumnProgram> programs;   // derived columns; none: no lane has any
   const LookupTables* tables = nullptr;  // what they look into
-  uint32_t results_per_turn = 1024;      // budget of the timeline
+  uint32_t results_per_turn = 1536;      // budget of the timeline
   uint32_t rows_per_turn = 1024;         // neighbours' rows taken in one turn
 };
 

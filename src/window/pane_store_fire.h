@@ -19,7 +19,7 @@ uint32_t PaneStore<W, Cells>::fire(EventTime frontier, EventTime until, uint32_t
   const int64_t limit = std::min(frontier.ns, until.ns);
   // Units: a key, a cell and the table of changes, each where nobody has looked lately. While a
   // large window leaves, thousands of rows gather behind it; all at once they would hold a turn up.
-  constexpr uint32_t kARow = 4;
+  constexpr uint32_t kARow = 16;
   uint32_t used = 0;
   while (used < budget) {
     const Next next = next_due(frontier.ns);
@@ -335,7 +335,7 @@ template <uint32_t W, class Cells>
 void PaneStore<W, Cells>::closed(uint32_t shard, uint32_t& used) {
   keys_.note_closed(shard);
   if (!keys_.pressed(shard)) return;
-  used += keys_.used(shard);
+  used += keys_.used(shard) / 4;
   recycle(shard);
 }
 

@@ -17,13 +17,15 @@ uint32_t SessionStore<W, Cells>::fire(EventTime frontier, EventTime until, uint3
   frontier_ = frontier.ns;
   rows_left_ = 0;
   const int64_t limit = std::min(frontier.ns, until.ns);
+  // A session's cell and key stand where nobody has looked since its last event; a row's as well.
+  constexpr uint32_t kASession = 3, kARow = 8;
   uint32_t used = 0;
   while (used < budget) {
     const uint64_t results = counts_.results;
     if (answer_.slot != kNone) {
       const bool done = finish_answer(out);
       if (!done && counts_.results == results) break;
-      used += std::max(1u, static_cast<uint32_t>(counts_.results - results));
+      used += std::max(1u, kASession * static_cast<uint32_t>(counts_.results - results));
       continue;
     }
     if (wheel_.draining()) {
@@ -44,14 +46,14 @@ uint32_t SessionStore<W, Cells>::fire(EventTime frontier, EventTime until, uint3
     if (due && wheel_.now() >= goal) {
       const bool done = plain_ ? emit_plain(out) : emit(out);
       if (!done && counts_.results == results) break;
-      used += std::max(1u, static_cast<uint32_t>(counts_.results - results));
+      used += std::max(1u, kASession * static_cast<uint32_t>(counts_.results - results));
     } else if (wheel_.now() < goal) {
       wheel_.advance(goal);
     } else if (row) {
       rows_left_ = 0;
       if (!out.room_for(1)) break;
       apply(deferred_.pop(), out);
-      used += 2;
+      used += kARow;
     } else {
       fired_ = std::max(fired_, limit);
       if (open_ == 0 && due_.empty()) used += forget_keys(budget - used);
