@@ -345,10 +345,12 @@ class Loader {
       return;
     }
     auto format = open_format(source.format_name, source.format_options);
-    if (format.ok())
+    if (format.ok()) {
       source.format = *std::move(format);
-    else
-      problem(place("zone"), "zone: " + std::string(from_absl(format.status().message())));
+      return;
+    }
+    const std::string text(from_absl(format.status().message()));  // "OPTION: why"
+    problem(place(std::string_view(text).substr(0, text.find(':'))), text);
   }
 
   void check_source(SourceConfig& source) {

@@ -59,6 +59,8 @@ constexpr std::string_view kNuma = "prefer strict";
 constexpr std::string_view kSourceTypes = "file port";
 constexpr std::string_view kFileLanes = "one per_file";
 constexpr std::string_view kReaders = "auto uring pread";
+constexpr std::string_view kFlowTimes = "flow_end flow_start export arrival";
+constexpr std::string_view kSampling = "as_is multiply";
 constexpr std::string_view kClocks = "none nanoseconds microseconds ticks";
 constexpr std::string_view kLateness = "partition lane";
 constexpr std::string_view kWatermarks = "bounded monotonous punctuated none";
@@ -160,12 +162,45 @@ const Option kOptions[] = {
         .shown("file"),
     option("source", "format", Kind::kText, "packet", 1, 64,
            "How packets become events: packet (headers of Ethernet to TCP), itch (Nasdaq ITCH "
-           "5.0 in MoldUDP64).",
+           "5.0 in MoldUDP64), netflow (NetFlow 5, 9 and IPFIX).",
            [](Target& t, const Value& v) { t.source->format_name = v.text; }),
     option("source", "zone", Kind::kText, "America/New_York", 1, 64,
            "The zone whose midnight the format's times count from (IANA name).",
            [](Target& t, const Value& v) { t.source->format_options.zone = v.text; })
         .when("format=itch"),
+    choice("source", "flow_time", "flow_end", kFlowTimes,
+           "Which time of a flow is its event time. Where it is missing, the export time counts.",
+           [](Target& t, const Value& v) {
+             t.source->format_options.flow_time = chosen<FlowTime>(kFlowTimes, v);
+           })
+        .when("format=netflow"),
+    choice("source", "sampling", "as_is", kSampling,
+           "multiply: bytes and packets times the sampling rate that the exporter says; unknown "
+           "counts as 1.",
+           [](Target& t, const Value& v) {
+             t.source->format_options.multiply_sampling = v.text == "multiply";
+           })
+        .when("format=netflow"),
+    option("source", "spread", Kind::kDuration, "0 s", 0, kYears,
+           "Shares each flow out over intervals of this length between its start and end: one "
+           "event each, bytes and packets by time. 0 s: one event a flow.",
+           [](Target& t, const Value& v) { t.source->format_options.spread = duration(v); })
+        .when("format=netflow"),
+    option("source", "template_wait", Kind::kDuration, "10 m", 0, kYears,
+           "How long data is kept whose template is still to come, in arrival stamps; 256 KiB a "
+           "lane.",
+           [](Target& t, const Value& v) { t.source->format_options.template_wait = duration(v); })
+        .when("format=netflow"),
+    option("source", "elements", Kind::kTexts, "", 0, 8,
+           "Further fields by their numbers: \"NUMBER as NAME\", of an enterprise "
+           "\"ENTERPRISE/NUMBER as NAME\", with \" text\" behind it where it is one (16 bytes).",
+           [](Target& t, const Value& v) { t.source->format_options.elements = v.texts; })
+        .when("format=netflow"),
+    option("source", "ntp_microseconds", Kind::kTexts, "", 0, kNames,
+           "Exporters that put microseconds where flowStartMicroseconds has a fraction of 2^-32 s "
+           "(Citrix NetScaler); \"*\": all.",
+           [](Target& t, const Value& v) { t.source->format_options.ntp_microseconds = v.texts; })
+        .when("format=netflow"),
     option("source", "path", Kind::kTexts, "", 1, kNames,
            "The file, or a list of files that are read in this order.",
            [](Target& t, const Value& v) { t.source->file.paths = v.texts; })

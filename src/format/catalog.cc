@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "format/itch.h"
+#include "format/netflow.h"
 #include "format/packet.h"
 
 namespace tidewire {
@@ -19,6 +20,7 @@ struct Known {
 constexpr std::array kKnown{
     Known{"packet", open_packet_format},
     Known{"itch", open_itch_format},
+    Known{"netflow", open_netflow_format},
 };
 
 constexpr auto kNames = [] {

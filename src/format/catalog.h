@@ -7,15 +7,26 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/time.h"
 #include "format/parser.h"
 #include "query/schema.h"
 
 namespace tidewire {
 
+enum class FlowTime : uint8_t { kEnd, kStart, kExport, kArrival };
+
 // What single formats can be told; each reads what is its own.
 struct FormatOptions {
   std::string zone;  // whose midnight or wall clock its times mean (IANA name); empty: the format's
+  // Flow export.
+  FlowTime flow_time = FlowTime::kEnd;
+  bool multiply_sampling = false;
+  Duration spread;                // intervals over which a flow is shared out; 0: not
+  Duration template_wait;         // how long data is kept whose template is still to come
+  std::vector<std::string> elements;  // "NUMBER as NAME", "ENTERPRISE/NUMBER as NAME text"
+  std::vector<std::string> ntp_microseconds;  // exporters with microseconds for NTP fractions
 };
 
 // A format with its options. It outlives its parsers and whoever reads its schema.
@@ -31,7 +42,7 @@ class Format {
 using FormatPtr = std::unique_ptr<const Format>;
 
 std::span<const std::string_view> format_names();
-// Errors: unknown format, or what a format option cannot be.
+// Errors: unknown format, or what a format option cannot be, as "OPTION: why".
 absl::StatusOr<FormatPtr> open_format(std::string_view name, const FormatOptions& options = {});
 
 }  // namespace tidewire

@@ -11,9 +11,12 @@
 
 #include "format/itch.h"
 
+#include <absl/status/status.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/strings.h"
 #include "base/zone.h"
 #include "format/bytes.h"
 #include "format/columns.h"
@@ -353,7 +356,9 @@ class ItchFormat final : public Format {
 
 absl::StatusOr<FormatPtr> open_itch_format(const FormatOptions& options) {
   absl::StatusOr<Zone> zone = Zone::load(options.zone.empty() ? "America/New_York" : options.zone);
-  if (!zone.ok()) return zone.status();
+  if (!zone.ok())
+    return absl::InvalidArgumentError(
+        to_absl("zone: " + std::string(from_absl(zone.status().message()))));
   return std::make_unique<ItchFormat>(*std::move(zone));
 }
 
