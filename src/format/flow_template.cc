@@ -172,14 +172,20 @@ void load(const Load& load, const uint8_t* at, uint32_t length, Values& values) 
       if (length > 0 && length <= 8)
         values[load.slot] = static_cast<int64_t>(number_at(at, length));
       return;
-    case Kind::kIpv4:
+    case Kind::kIpv4: {
+      const uint32_t address = read_be32(at);
+      if (address == 0 && values[load.slot] != kAbsent) return;
       values[load.slot] = 0;
-      values[load.slot + 1u] = int64_t{0xFFFF} << 32 | read_be32(at);
+      values[load.slot + 1u] = int64_t{0xFFFF} << 32 | address;
       return;
-    case Kind::kIpv6:
-      values[load.slot] = static_cast<int64_t>(read_be64(at));
-      values[load.slot + 1u] = static_cast<int64_t>(read_be64(at + 8));
+    }
+    case Kind::kIpv6: {
+      const uint64_t high = read_be64(at), low = read_be64(at + 8);
+      if ((high | low) == 0 && values[load.slot] != kAbsent) return;
+      values[load.slot] = static_cast<int64_t>(high);
+      values[load.slot + 1u] = static_cast<int64_t>(low);
       return;
+    }
     case Kind::kText: {
       const TwoWords words = text_at(at, length);
       values[load.slot] = words.high;
@@ -266,6 +272,7 @@ void TemplateTable::begin(const StreamKey& stream, uint16_t id, bool options) {
   made_.id = id;
   made_.options = options;
   made_.fixed = true;
+  made_.both = false;
   made_.loads = 0;
   made_.said = options ? 1 : 0;
   bytes_ = fields_ = 0;
@@ -288,8 +295,14 @@ void TemplateTable::element(uint16_t element, uint16_t length, uint32_t enterpri
       load.kind = known->kind;
       load.slot = known->slot;
       // What stands in for it gives way.
-      for (uint32_t i = 0; i < made_.loads; ++i)
-        if (made_.load[i].slot == load.slot) made_.load[i].kind = Kind::kSkip;
+      for (uint32_t i = 0; i < made_.loads; ++i) {
+        Load& other = made_.load[i];
+        if (other.kind == Kind::kSkip || other.slot != load.slot) continue;
+        if (load.kind == Kind::kNumber)
+          other.kind = Kind::kSkip;
+        else
+          made_.both = true;
+      }
     } else if (const Element* other = entry_of(kSubstitutes, element); other && !has(other->slot)) {
       load.kind = other->kind;
       load.slot = other->slot;

@@ -147,6 +147,7 @@ struct Template {
   uint16_t id = 0;
   bool options = false;
   bool fixed = true;
+  bool both = false;          // IPv4 and IPv6 for one address: that counts which is not zero
   uint16_t record_bytes = 0;  // least, where it is not fixed
   uint16_t loads = 0;
   uint64_t used = 0;  // when last, in lookups

@@ -373,7 +373,8 @@ void NetflowParser::read_options(const Template& layout, const uint8_t* at, cons
 }
 
 void NetflowParser::read_record(EventBatch& batch, LaneCounts& counts) {
-  if (!layout_->fixed) std::fill(values_.begin(), values_.begin() + kExporter, kAbsent);
+  if (!layout_->fixed || layout_->both)
+    std::fill(values_.begin(), values_.begin() + kExporter, kAbsent);
   const uint32_t bytes = layout_->read(data_, data_end_, values_);
   if (bytes == 0) {  // padding, or a record that is cut
     data_ = data_end_;
