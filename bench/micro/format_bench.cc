@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "flow_builder.h"
 #include "format/catalog.h"
 #include "itch_builder.h"
 #include "outcome.h"
@@ -172,6 +173,41 @@ void BM_memcpy_64B(benchmark::State& state) {
       static_cast<double>(packets), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
+// 30 records a packet; templates come in the first one only.
+Frames flow_packets(uint32_t version) {
+  uint32_t sequence = 0;
+  return make_frames(kTotal, [version, &sequence](Rng& rng) {
+    const test::FlowHeader header{.sequence = sequence};
+    Bytes payload;
+    if (version == 5) {
+      payload = test::netflow5(header, std::vector<test::Flow5>(30));
+      sequence += 30;
+    } else {
+      Bytes records;
+      for (uint32_t i = 0; i < 30; ++i)
+        test::append(records, test::usual(static_cast<uint32_t>(rng.below(65536)), 700, 1, 990'000,
+                                          999'000));
+      std::vector<Bytes> sets;
+      const bool is9 = version == 9;
+      sets.push_back(test::set_of(is9 ? 0 : 2, test::template_of(256, test::kUsual)));
+      sets.push_back(test::set_of(256, records));
+      payload = is9 ? test::netflow9(header, sets) : test::ipfix(header, sets);
+      sequence += is9 ? 1 : 30;
+    }
+    return PacketBuilder().ethernet().ipv4(1, 2).udp(2055, 2055, payload).finish();
+  });
+}
+const std::vector<std::string> kFlowColumns{"src", "dst", "bytes", "packets"};
+void BM_netflow5_record(benchmark::State& state) {
+  run(state, flow_packets(5), "netflow", kFlowColumns);
+}
+void BM_netflow9_record(benchmark::State& state) {
+  run(state, flow_packets(9), "netflow", kFlowColumns);
+}
+void BM_ipfix_record(benchmark::State& state) {
+  run(state, flow_packets(10), "netflow", kFlowColumns);
+}
+
 BENCHMARK(BM_memcpy_64B);
 BENCHMARK(BM_packet_64B_usual_columns);
 BENCHMARK(BM_packet_64B_no_columns);
@@ -179,6 +215,9 @@ BENCHMARK(BM_packet_64B_flow_and_length);
 BENCHMARK(BM_packet_mixed_usual_columns);
 BENCHMARK(BM_itch_one_message);
 BENCHMARK(BM_itch_thirty_messages);
+BENCHMARK(BM_netflow5_record);
+BENCHMARK(BM_netflow9_record);
+BENCHMARK(BM_ipfix_record);
 
 }  // namespace
 }  // namespace tidewire

@@ -242,7 +242,7 @@ port and reserves nothing.
   SOURCE            a capture file; a device ("net_af_packet0,iface=eth0", "0000:3b:00.0"); or with
                     --config the name of one of its sources
   --config FILE     where SOURCE is configured
-  --format NAME     packet (default) or itch
+  --format NAME     packet (default), or another one of `tidewire help fields`
   --count N         how many events (20)
 
 One line an event: event time, how long before its arrival it happened (skew), partition, fields.

@@ -94,7 +94,7 @@ bool NetflowParser::open5(const uint8_t* at, LaneCounts& counts) {
   packet_.moment = {
       {int64_t{read_be32(at + 8)} * kSecond + read_be32(at + 12)}, true, read_be32(at + 4)};
   packet_.key.domain = read_be16(at + 20);
-  packet_.header_rate = read_be16(at + 22) & 0x3FFF;
+  packet_.header_rate = std::max(1, read_be16(at + 22) & 0x3FFF);  // 0: not sampled
   if (!begin(read_be32(at + 16), at, counts)) return false;
   const auto there = static_cast<uint32_t>(end_ - at - kHeader5) / kRecord5;
   if (count > there) counts.note(cut_ ? Note::kTruncatedHeader : Note::kBadLength);
@@ -184,24 +184,8 @@ void NetflowParser::read_packet(EventBatch& batch, LaneCounts& counts) {
 // ---------------------------------------------------------------- sets
 // Opens the next data set, learning from what comes before it. False: the packet is read through.
 bool NetflowParser::next_set(LaneCounts& counts) {
-  const uint8_t* kept = nullptr;
-  while (const Waiting::Set* set = waiting_.take(kept)) {
-    Context context;
-    context.key = set->stream;
-    context.moment = set->moment;
-    context.arrival = set->arrival;
-    context.domain = &exporters_.domain(set->stream, counts);
-    const Template* layout = templates_.find(set->stream, set->waited_for);
-    if (!layout) continue;
-    if (layout->options) {
-      read_options(*layout, kept, kept + set->bytes, false, counts);
-      continue;
-    }
-    open_data(context, layout, kept, kept + set->bytes);
-    of_packet_ = false;
-    return true;
-  }
-  while (end_ - at_ >= 4) {
+  while (!open_waiting(counts)) {
+    if (end_ - at_ < 4) return false;
     const uint16_t id = read_be16(at_), length = read_be16(at_ + 2);
     if (length < 4 || length > end_ - at_) {
       const bool zeros = std::all_of(at_, end_, [](uint8_t byte) { return byte == 0; });
@@ -210,32 +194,58 @@ bool NetflowParser::next_set(LaneCounts& counts) {
       return false;
     }
     const uint8_t* const body = at_ + 4;
-    const uint8_t* const set_end = at_ + length;
-    at_ = set_end;
-    if (id < kFirstData) {
-      if (!learned_) learn(id, body, set_end, counts);
-      continue;
+    at_ += length;
+    if (id >= kFirstData) {
+      if (open_set(id, body, at_, counts)) return true;
+    } else if (!learned_) {
+      learn(id, body, at_, counts);
     }
-    const Template* layout = templates_.find(packet_.key, id);
-    if (!layout) {
-      all_known_ = false;
-      counts.note(Note::kNoTemplate);
-      Waiting::Set set;
-      set.stream = packet_.key;
-      set.moment = packet_.moment;
-      set.arrival = packet_.arrival;
-      set.id = set.waited_for = id;
-      waiting_.keep(set, body, static_cast<uint32_t>(set_end - body));
-      continue;
-    }
+  }
+  return true;
+}
+
+// A set whose template has come at last.
+bool NetflowParser::open_waiting(LaneCounts& counts) {
+  const uint8_t* kept = nullptr;
+  while (const Waiting::Set* set = waiting_.take(kept)) {
+    const Template* layout = templates_.find(set->stream, set->waited_for);
+    if (!layout) continue;
     if (layout->options) {
-      read_options(*layout, body, set_end, true, counts);
+      read_options(*layout, kept, kept + set->bytes, false, counts);
       continue;
     }
-    open_data(packet_, layout, body, set_end);
+    Context context;
+    context.key = set->stream;
+    context.moment = set->moment;
+    context.arrival = set->arrival;
+    context.domain = &exporters_.domain(set->stream, counts);
+    open_data(context, layout, kept, kept + set->bytes);
+    of_packet_ = false;
     return true;
   }
-  at_ = end_;
+  return false;
+}
+
+// A data set of the packet. False: there is nothing to read in it now.
+bool NetflowParser::open_set(uint16_t id, const uint8_t* body, const uint8_t* end,
+                             LaneCounts& counts) {
+  const Template* layout = templates_.find(packet_.key, id);
+  if (layout && !layout->options) {
+    open_data(packet_, layout, body, end);
+    return true;
+  }
+  if (layout) {
+    read_options(*layout, body, end, true, counts);
+    return false;
+  }
+  all_known_ = false;
+  counts.note(Note::kNoTemplate);
+  Waiting::Set set;
+  set.stream = packet_.key;
+  set.moment = packet_.moment;
+  set.arrival = packet_.arrival;
+  set.id = set.waited_for = id;
+  waiting_.keep(set, body, static_cast<uint32_t>(end - body));
   return false;
 }
 

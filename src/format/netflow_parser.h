@@ -45,6 +45,8 @@ class NetflowParser final : public MessageParser<NetflowParser, TwoWords, FlowWr
   bool begin(uint32_t sequence, const uint8_t* at, LaneCounts& counts);
   void close();
   bool next_set(LaneCounts& counts);
+  bool open_waiting(LaneCounts& counts);
+  bool open_set(uint16_t id, const uint8_t* body, const uint8_t* end, LaneCounts& counts);
   void learn_ahead(LaneCounts& counts);
   bool any_unknown();
   void learn(uint16_t set, const uint8_t* at, const uint8_t* end, LaneCounts& counts);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "flow_builder.h"
 #include "itch_builder.h"
 #include "memory/seal.h"
 #include "parse_helper.h"
@@ -38,6 +39,23 @@ TEST(Alloc, ParsersAllocateNothing) {
   }
   EXPECT_EQ(allocations("packet", "src", packets.burst()), 0u);
   EXPECT_EQ(allocations("itch", "stock_locate", datagrams.burst()), 0u);
+  BurstBuilder flows;  // data before templates, changed ones, new exporters, restarts
+  for (uint32_t i = 0; i < 120; ++i) {
+    const Bytes data = set_of(256 + i % 3, usual(i, i, 1, 990'000, 999'000));
+    const Bytes templates =
+        set_of(0, template_of(256 + i % 5, {{8, 4}, {i % 7 == 0 ? 12u : 1u, 4}}));
+    flows.add(PacketBuilder()
+                  .ethernet()
+                  .ipv4(i % 11, 1)
+                  .udp(50'000, 2055, netflow9({.sequence = i * 7}, {data, templates}))
+                  .finish());
+    flows.add(PacketBuilder()
+                  .ethernet()
+                  .ipv4(i, 1)
+                  .udp(50'000, 2055, netflow5({.sequence = i % 9}, std::vector<Flow5>(30)))
+                  .finish());
+  }
+  EXPECT_EQ(allocations("netflow", "stream", flows.burst()), 0u);
 }
 
 }  // namespace
