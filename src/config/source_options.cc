@@ -42,7 +42,7 @@ const Option kOptions[] = {
         .shown("file"),
     option("source", "format", Kind::kText, "packet", 1, 64,
            "How packets become events: packet (headers of Ethernet to TCP), itch (Nasdaq ITCH "
-           "5.0 in MoldUDP64), netflow (NetFlow 5, 9 and IPFIX).",
+           "5.0 in MoldUDP64), netflow (NetFlow 5, 9 and IPFIX), sflow (version 5).",
            [](Target& t, const Value& v) { t.source->format_name = v.text; }),
     option("source", "zone", Kind::kText, "America/New_York", 1, 64,
            "The zone whose midnight the format's times count from (IANA name).",
@@ -60,7 +60,7 @@ const Option kOptions[] = {
            [](Target& t, const Value& v) {
              t.source->format_options.multiply_sampling = v.text == "multiply";
            })
-        .when("format=netflow"),
+        .when("format=netflow sflow"),
     option("source", "spread", Kind::kDuration, "0 s", 0, kYears,
            "Shares each flow out over intervals of this length between its start and end: one "
            "event each, bytes and packets by time. 0 s: one event a flow.",

@@ -8,6 +8,7 @@
 #include "format/itch.h"
 #include "format/netflow.h"
 #include "format/packet.h"
+#include "format/sflow.h"
 
 namespace tidewire {
 namespace {
@@ -21,6 +22,7 @@ constexpr std::array kKnown{
     Known{"packet", open_packet_format},
     Known{"itch", open_itch_format},
     Known{"netflow", open_netflow_format},
+    Known{"sflow", open_sflow_format},
 };
 
 constexpr auto kNames = [] {

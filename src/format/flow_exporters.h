@@ -77,11 +77,33 @@ class Sequence {
   std::array<Lately, 8> lately_{};
 };
 
+// Tells packets with the same number apart.
+inline uint64_t content_of(const uint8_t* at, const uint8_t* end) {
+  uint64_t hash = 0x243F6A8885A308D3u;
+  for (; end - at >= 8; at += 8) {
+    hash = (hash ^ read_be64(at)) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 32;
+  }
+  for (; at < end; ++at) hash = (hash ^ *at) * 0xD6E8FEB86659FD93u;
+  return hash ^ hash >> 29;
+}
+
 struct Stream {
   StreamKey key;
   Sequence sequence;
   uint32_t uptime = 0;
   bool has_uptime = false;
+
+  // A packet's uptime, in ms. True: the exporter has started anew, and so do its numbers.
+  bool restarts(uint32_t now) {
+    // Packets that were reordered on their way have an uptime a little below the last one's.
+    constexpr int32_t kReorderedMs = 10'000;
+    const bool anew = has_uptime && static_cast<int32_t>(now - uptime) < -kReorderedMs;
+    uptime = now;
+    has_uptime = true;
+    if (anew) sequence.restart();
+    return anew;
+  }
 };
 
 // What options say of a domain, from whatever port.

@@ -35,16 +35,6 @@ constexpr Element5 kRecord[] = {{8, 4},  {12, 4},       {15, 4}, {10, 2}, {14, 2
                                 {11, 2}, {kNothing, 1}, {6, 1},  {4, 1},  {5, 1},
                                 {16, 2}, {17, 2},       {9, 1},  {13, 1}, {kNothing, 2}};
 
-uint64_t content_of(const uint8_t* at, const uint8_t* end) {
-  uint64_t hash = 0x243F6A8885A308D3u;
-  for (; end - at >= 8; at += 8) {
-    hash = (hash ^ read_be64(at)) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
-  }
-  for (; at < end; ++at) hash = (hash ^ *at) * 0xD6E8FEB86659FD93u;
-  return hash ^ hash >> 29;
-}
-
 }  // namespace
 
 void NetflowParser::describe5() {
@@ -95,7 +85,7 @@ bool NetflowParser::open5(const uint8_t* at, LaneCounts& counts) {
       {int64_t{read_be32(at + 8)} * kSecond + read_be32(at + 12)}, true, read_be32(at + 4)};
   packet_.key.domain = read_be16(at + 20);
   packet_.header_rate = std::max(1, read_be16(at + 22) & 0x3FFF);  // 0: not sampled
-  if (!begin(read_be32(at + 16), at, counts)) return false;
+  if (!begin_stream(read_be32(at + 16), at, counts)) return false;
   const auto there = static_cast<uint32_t>(end_ - at - kHeader5) / kRecord5;
   if (count > there) counts.note(cut_ ? Note::kTruncatedHeader : Note::kBadLength);
   const uint32_t records = std::min(count, there);
@@ -133,7 +123,7 @@ bool NetflowParser::open_sets(const uint8_t* at, LaneCounts& counts) {
     else
       end_ = at + length;
   }
-  if (!begin(read_be32(at + (is9 ? 12 : 8)), at, counts)) return false;
+  if (!begin_stream(read_be32(at + (is9 ? 12 : 8)), at, counts)) return false;
   if (is9) stream_->sequence.expect(sequence_ + 1);
   at_ = at + header;
   learn_ahead(counts);
@@ -141,21 +131,12 @@ bool NetflowParser::open_sets(const uint8_t* at, LaneCounts& counts) {
 }
 
 // Finds whose packet it is and where it stands in the stream. False: it had come before.
-bool NetflowParser::begin(uint32_t sequence, const uint8_t* at, LaneCounts& counts) {
+bool NetflowParser::begin_stream(uint32_t sequence, const uint8_t* at, LaneCounts& counts) {
   sequence_ = sequence;
   stream_ = &exporters_.stream(packet_.key, counts);
   packet_.domain = &exporters_.domain(packet_.key, counts);
-  if (packet_.moment.has_uptime) {
-    // Packets that were reordered on their way have an uptime a little below the last one's.
-    constexpr int32_t kReorderedMs = 10'000;
-    const auto ahead = static_cast<int32_t>(packet_.moment.uptime - stream_->uptime);
-    if (stream_->has_uptime && ahead < -kReorderedMs) {
-      counts.note(Note::kRestart);
-      stream_->sequence.restart();
-    }
-    stream_->uptime = packet_.moment.uptime;
-    stream_->has_uptime = true;
-  }
+  if (packet_.moment.has_uptime && stream_->restarts(packet_.moment.uptime))
+    counts.note(Note::kRestart);
   if (stream_->sequence.take(sequence, content_of(at, end_), counts)) return true;
   counts.drop(DropReason::kDuplicate);
   return false;

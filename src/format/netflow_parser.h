@@ -42,7 +42,7 @@ class NetflowParser final : public MessageParser<NetflowParser, TwoWords, FlowWr
   void describe5();
   bool open5(const uint8_t* at, LaneCounts& counts);
   bool open_sets(const uint8_t* at, LaneCounts& counts);
-  bool begin(uint32_t sequence, const uint8_t* at, LaneCounts& counts);
+  bool begin_stream(uint32_t sequence, const uint8_t* at, LaneCounts& counts);
   void close();
   bool next_set(LaneCounts& counts);
   bool open_waiting(LaneCounts& counts);
