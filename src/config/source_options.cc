@@ -21,6 +21,15 @@ std::optional<uint32_t> pace_percent(std::string_view text) {
   return times * 100;
 }
 
+// Of "2019-10-30", from 1970-01-01; nothing: it is no day, or out of any usable range.
+std::optional<int64_t> day_of(const std::string& text) {
+  constexpr int64_t kDay = 86'400 * kSecond;
+  const auto midnight = parse_time(text + "T00:00:00Z");
+  if (text.size() != 10 || !midnight.ok() || !is_usable(later(*midnight, {2 * kDay})))
+    return std::nullopt;
+  return floor_div(midnight->ns, kDay);
+}
+
 constexpr std::string_view kSourceTypes = "file port";
 constexpr std::string_view kFileLanes = "one per_file";
 constexpr std::string_view kReaders = "auto uring pread";
@@ -48,6 +57,15 @@ const Option kOptions[] = {
            "The zone whose midnight the format's times count from (IANA name).",
            [](Target& t, const Value& v) { t.source->format_options.zone = v.text; })
         .when("format=itch"),
+    option("source", "date", Kind::kText, "", 0, 10,
+           "Day of the messages in files that have no arrival stamps, such as \"2019-10-30\". "
+           "Empty: messages without an arrival have no time.",
+           [](Target& t, const Value& v) { t.source->format_options.date = day_of(v.text); })
+        .when("format=itch")
+        .checked([](const Value& v) {
+          return v.text.empty() || day_of(v.text) ? nullptr
+                                                  : "must be a day such as \"2019-10-30\"";
+        }),
     choice("source", "flow_time", "flow_end", kFlowTimes,
            "Which time of a flow is its event time. Where it is missing, the export time counts.",
            [](Target& t, const Value& v) {

@@ -4,6 +4,7 @@
 #include <absl/status/statusor.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ enum class FlowTime : uint8_t { kEnd, kStart, kExport, kArrival };
 // What single formats can be told; each reads what is its own.
 struct FormatOptions {
   std::string zone;  // whose midnight or wall clock its times mean (IANA name); empty: the format's
+  // Day (from 1970-01-01, on the zone's calendar) of times of day in packets without an arrival.
+  std::optional<int64_t> date;
   // Flow export.
   FlowTime flow_time = FlowTime::kEnd;
   bool multiply_sampling = false;

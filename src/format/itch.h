@@ -1,6 +1,7 @@
-// Nasdaq TotalView-ITCH 5.0 in MoldUDP64 datagrams: every message is an event, a packet holds many.
-// Its time is the message's own, nanoseconds since midnight of the exchange's zone (New York where
-// none is given); the date is the arrival's.
+// Nasdaq TotalView-ITCH 5.0, in MoldUDP64 datagrams or one message a record of a file: every
+// message is an event, a datagram holds many. Its time is the message's own, nanoseconds since
+// midnight of the exchange's zone (New York where none is given); the date is the arrival's, or in
+// files without arrivals the one that was given.
 #pragma once
 
 #include "format/catalog.h"

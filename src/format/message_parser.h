@@ -72,6 +72,19 @@ class MessageParser : public Parser {
       ++counts.ended.out_of_range;
       return;
     }
+    place(time, arrival, item, batch);
+  }
+  // The same where the time is known to be usable.
+  void append_usable(EventTime time, EventTime arrival, const Item& item, EventBatch& batch,
+                     LaneCounts& counts) {
+    ++counts.events;
+    place(time, arrival, item, batch);
+  }
+
+  bool open_ = false;
+
+ private:
+  void place(EventTime time, EventTime arrival, const Item& item, EventBatch& batch) {
     const uint32_t n = batch.count++;
     if (n == 0) batch.first = Position{index_of(burst_->first) + packet_ - 1};
     batch.time[n] = time;
@@ -79,9 +92,6 @@ class MessageParser : public Parser {
     item_[n] = item;
   }
 
-  bool open_ = false;
-
- private:
   LaneId lane_;
   Writer writer_;
   Ordinal ordinal_{};

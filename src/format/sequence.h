@@ -10,6 +10,7 @@
 // the numbering. All distances are modulo 2^64.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -38,6 +39,17 @@ class SequenceWindow {
       come_[word_of(next_)] &= ~bit_of(next_);  // the oldest is forgotten
     }
     return true;
+  }
+
+  // So many messages, of which the first is next().
+  void take_next(uint64_t count) {
+    while (count > 0) {
+      const uint64_t bit = next_ % 64, taken = std::min(count, 64 - bit);
+      come_[word_of(next_)] |= ~uint64_t{0} >> (64 - taken) << bit;
+      next_ += taken;
+      count -= taken;
+    }
+    come_[word_of(next_)] &= ~bit_of(next_);  // those before it were written over
   }
 
   uint64_t next() const { return next_; }

@@ -39,6 +39,7 @@ TEST(Alloc, ParsersAllocateNothing) {
   }
   EXPECT_EQ(allocations("packet", "src", packets.burst()), 0u);
   EXPECT_EQ(allocations("itch", "stock_locate", datagrams.burst()), 0u);
+  EXPECT_EQ(allocations("itch", "symbol", datagrams.burst()), 0u);
   BurstBuilder flows;  // data before templates, changed ones, new exporters, restarts
   for (uint32_t i = 0; i < 120; ++i) {
     const Bytes data = set_of(256 + i % 3, usual(i, i, 1, 990'000, 999'000));
