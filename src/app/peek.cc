@@ -165,6 +165,14 @@ int peek(const CommandLine& line, const Topology& topology) {
   auto batch = std::make_unique<EventBatch>();
   uint64_t printed = 0;
   Received got = Received::kNothing;
+  const auto show = [&] {
+    parser->begin(*burst);
+    for (bool more = true; more;) {
+      more = parser->next(*batch, counts);
+      for (uint32_t i = 0; i < batch->count && printed < line.count; ++i, ++printed)
+        printer.print(*batch, i);
+    }
+  };
   while (printed < line.count && !interrupted() && std::ferror(stdout) == 0) {
     got = (*lane)->receive(*burst);
     if (got == Received::kEnded || got == Received::kFailed) break;
@@ -173,13 +181,12 @@ int peek(const CommandLine& line, const Topology& topology) {
       if (burst->arrival[i] == EventTime::before_all()) burst->arrival[i] = system_clock().wall();
     burst->first = Position{counts.packets};
     counts.packets += burst->count;
-    parser->begin(*burst);
-    for (bool more = true; more;) {
-      more = parser->next(*batch, counts);
-      for (uint32_t i = 0; i < batch->count && printed < line.count; ++i, ++printed)
-        printer.print(*batch, i);
-    }
+    show();
     (*lane)->release(*burst);
+  }
+  if (parser->holds_back()) {
+    burst->count = 0;
+    show();
   }
   std::fflush(stdout);
   print_counts(printed, counts);

@@ -66,6 +66,13 @@ const Option kOptions[] = {
           return v.text.empty() || day_of(v.text) ? nullptr
                                                   : "must be a day such as \"2019-10-30\"";
         }),
+    option(
+        "source", "reorder_wait", Kind::kDuration, "0 s", 0, 10 * kSecond,
+        "How long, in the lane's own arrival stamps, a datagram waits for one numbered before it "
+        "to come on the other line of an A/B pair; then the gap is counted. 256 may wait at "
+        "once. 0 s: messages count as they come.",
+        [](Target& t, const Value& v) { t.source->format_options.reorder_wait = duration(v); })
+        .when("format=itch"),
     choice("source", "flow_time", "flow_end", kFlowTimes,
            "Which time of a flow is its event time. Where it is missing, the export time counts.",
            [](Target& t, const Value& v) {

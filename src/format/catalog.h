@@ -23,11 +23,12 @@ struct FormatOptions {
   std::string zone;  // whose midnight or wall clock its times mean (IANA name); empty: the format's
   // Day (from 1970-01-01, on the zone's calendar) of times of day in packets without an arrival.
   std::optional<int64_t> date;
+  Duration reorder_wait;  // how long a datagram waits for those numbered before it; 0: not at all
   // Flow export.
   FlowTime flow_time = FlowTime::kEnd;
   bool multiply_sampling = false;
-  Duration spread;                // intervals over which a flow is shared out; 0: not
-  Duration template_wait;         // how long data is kept whose template is still to come
+  Duration spread;                    // intervals over which a flow is shared out; 0: not
+  Duration template_wait;             // how long data is kept whose template is still to come
   std::vector<std::string> elements;  // "NUMBER as NAME", "ENTERPRISE/NUMBER as NAME text"
   std::vector<std::string> ntp_microseconds;  // exporters with microseconds for NTP fractions
 };

@@ -9,6 +9,12 @@
 // midnight the arrival's date and the message's may differ: of the days before, at and after the
 // arrival's, the one counts that puts the event nearest to the arrival. A file of messages has no
 // arrivals: its date is an option.
+//
+// Order: messages are given as they come, unless datagrams are to wait (reorder_wait). Then one
+// that is ahead of its session's next number is held. What is next goes first, then whatever has
+// waited for too long behind a number that is given up:
+//
+//   next 7:   arrives 9-10 (held)   12 (held)   7-8   ->  7-8, 9-10;   12 waits for 11, or goes
 
 #include "format/itch.h"
 
@@ -22,6 +28,7 @@
 #include "base/zone.h"
 #include "format/bytes.h"
 #include "format/datagram.h"
+#include "format/held_datagrams.h"
 #include "format/itch_directory.h"
 #include "format/itch_fields.h"
 #include "format/message_parser.h"
@@ -46,28 +53,31 @@ class Sessions {
     SequenceWindow window;
   };
   static constexpr uint32_t kMost = 4;
-  // The session of a packet whose first message is `sequence`. `is_new`: it was not known.
-  Session& find(const uint8_t* session, uint64_t sequence, LaneCounts& counts, bool& is_new) {
-    const uint64_t head = read_be64(session);
-    const uint16_t tail = read_be16(session + 8);
-    Session* oldest = &slots_[0];
+  // Null: not known.
+  Session* find(const uint8_t* name) {
+    const uint64_t head = read_be64(name);
+    const uint16_t tail = read_be16(name + 8);
     for (Session& slot : slots_) {
-      if (slot.used != 0 && slot.head == head && slot.tail == tail) {
-        slot.used = ++clock_;
-        is_new = false;
-        return slot;
-      }
-      if (slot.used < oldest->used) oldest = &slot;
+      if (slot.used == 0 || slot.head != head || slot.tail != tail) continue;
+      slot.used = ++clock_;
+      return &slot;
     }
-    if (clock_ != 0) counts.note(Note::kSessionChange);
-    oldest->head = head;
-    oldest->tail = tail;
-    oldest->used = ++clock_;
-    oldest->ended = false;
-    oldest->window.start(sequence);
-    is_new = true;
-    return *oldest;
+    return nullptr;
   }
+  // The one that makes room for a new one.
+  Session& oldest() {
+    return *std::min_element(slots_.begin(), slots_.end(),
+                             [](const Session& a, const Session& b) { return a.used < b.used; });
+  }
+  void start(Session& slot, const uint8_t* name, uint64_t sequence, LaneCounts& counts) {
+    if (clock_ != 0) counts.note(Note::kSessionChange);
+    slot.head = read_be64(name);
+    slot.tail = read_be16(name + 8);
+    slot.used = ++clock_;
+    slot.ended = false;
+    slot.window.start(sequence);
+  }
+  Session& operator[](uint32_t i) { return slots_[i]; }
   uint32_t index_of(const Session& session) const {
     return static_cast<uint32_t>(&session - slots_.data());
   }
@@ -158,42 +168,78 @@ class DayClock {
 
 class ItchParser final : public MessageParser<ItchParser, ItchMessage> {
  public:
-  ItchParser(const ParserOptions& options, const ColumnMap& columns, DayClock clock)
-      : MessageParser(options, {itch_fields(), options, columns}), clock_(std::move(clock)) {
+  // `wait`: how long a datagram waits for those before it; 0: not at all.
+  ItchParser(const ParserOptions& options, const ColumnMap& columns, DayClock clock, Duration wait)
+      : MessageParser(options, {itch_fields(), options, columns}),
+        clock_(std::move(clock)),
+        wait_(wait) {
     const uint32_t symbol = itch_symbol_field();
     if (columns.wants(symbol) || options.partition_field == static_cast<int>(symbol))
       directory_.emplace(Sessions::kMost + 1);
+    if (wait.ns > 0) held_.emplace(Sessions::kMost);
   }
 
+  bool holds_back() const override { return held_ && !held_->empty(); }
   void open_packet(uint32_t i, EventBatch& batch, LaneCounts& counts);
   void read_packet(EventBatch& batch, LaneCounts& counts);
+  void open_end() { open_ = ending_ = holds_back(); }
 
  private:
+  using Session = Sessions::Session;
   static constexpr uint32_t kNoSession = Sessions::kMost;  // of the directory: files of messages
   static constexpr uint64_t kNoSequence = ~uint64_t{0};
 
+  // A MoldUDP64 datagram whose header is there.
+  struct Mold {
+    const uint8_t* at = nullptr;
+    const uint8_t* end = nullptr;
+    EventTime arrival{};
+    bool cut = false;      // the capture ends before the datagram does
+    bool counted = false;  // as parsed, when it was put aside
+    uint64_t first() const { return read_be64(at + 10); }
+    uint32_t count() const { return read_be16(at + 18); }
+    bool is_status() const { return count() == kHeartbeat || count() == kEndOfSession; }
+  };
+
   void open_record(uint32_t i, EventBatch& batch, LaneCounts& counts);
+  bool start_next(EventBatch& batch, LaneCounts& counts);
+  bool wait_or_make_way(uint32_t session, int64_t ahead, EventBatch& batch, LaneCounts& counts);
+  bool start_ready(EventBatch& batch, LaneCounts& counts);
+  bool start_overdue(EventBatch& batch, LaneCounts& counts);
+  void start_lowest(uint32_t session, EventBatch& batch, LaneCounts& counts);
+  void start(const Mold& mold, Session& session, EventBatch& batch, LaneCounts& counts);
+  void put_aside(uint32_t session);
+  void drop_copy(LaneCounts& counts) const;
+  // How far a number lies beyond the next one of a session.
+  int64_t ahead_of(uint32_t session, uint64_t first) {
+    return static_cast<int64_t>(first - sessions_[session].window.next());
+  }
   void take_status(bool ends, EventBatch& batch, LaneCounts& counts);
+  void read_messages(EventBatch& batch, LaneCounts& counts);
   void take_message(const uint8_t* at, uint32_t length, uint64_t sequence, EventBatch& batch,
                     LaneCounts& counts);
   int64_t look_up(const uint8_t* at);
   void close(LaneCounts& counts);
 
   DayClock clock_;
+  Duration wait_;
   Sessions sessions_;
   std::optional<ItchDirectory> directory_;  // where some query wants it
+  std::optional<HeldDatagrams> held_;       // where datagrams wait
+  Mold incoming_;                           // the packet that was opened last
+  bool is_incoming_ = false;                // it has not been started, nor put aside
+  bool ending_ = false;                     // nothing is waited for
 
-  // The open packet, and where in it.
-  EventTime arrival_{};
-  const uint8_t* session_ = nullptr;
-  Sessions::Session* session_state_ = nullptr;
+  // The datagram that is being read, and where in it.
+  Mold mold_;
+  Session* session_ = nullptr;
   uint32_t names_ = 0;  // its table of the directory
   const uint8_t* at_ = nullptr;
-  const uint8_t* end_ = nullptr;
   uint64_t sequence_ = 0;
-  uint32_t left_ = 0;     // messages
+  uint32_t left_ = 0;  // messages
+  bool is_reading_ = false;
+  bool fills_a_gap_ = false;
   bool any_new_ = false;  // a message that was no duplicate
-  bool cut_by_capture_ = false;
 };
 
 void ItchParser::open_packet(uint32_t i, EventBatch& batch, LaneCounts& counts) {
@@ -204,8 +250,7 @@ void ItchParser::open_packet(uint32_t i, EventBatch& batch, LaneCounts& counts) 
     return;
   }
   const uint8_t* const mold = datagram.at;
-  end_ = datagram.end;
-  if (end_ - mold < kMoldHeader) {
+  if (datagram.end - mold < kMoldHeader) {
     counts.drop(DropReason::kTruncated);
     return;
   }
@@ -215,24 +260,15 @@ void ItchParser::open_packet(uint32_t i, EventBatch& batch, LaneCounts& counts) 
       return;
     }
   }
-  arrival_ = burst().arrival[i];
-  session_ = mold;
-  sequence_ = read_be64(mold + 10);
-  bool is_new = false;
-  session_state_ = &sessions_.find(session_, sequence_, counts, is_new);
-  names_ = sessions_.index_of(*session_state_);
-  if (is_new && directory_) directory_->clear(names_);
-  at_ = mold + kMoldHeader;
-  cut_by_capture_ = datagram.cut;
-  left_ = read_be16(mold + 18);
-  if (left_ == kHeartbeat || left_ == kEndOfSession) {
-    take_status(left_ == kEndOfSession, batch, counts);
-    return;
-  }
-  session_state_->ended = false;
-  any_new_ = false;
-  open_ = true;
-  clock_.set_arrival(arrival_);
+  incoming_ = {mold, datagram.end, burst().arrival[i], datagram.cut};
+  open_ = is_incoming_ = true;
+}
+
+void ItchParser::read_packet(EventBatch& batch, LaneCounts& counts) {
+  if (is_reading_) read_messages(batch, counts);
+  if (is_reading_) return;  // the batch is full
+  open_ = start_next(batch, counts);
+  if (!open_) ending_ = false;
 }
 
 // A record of a file: one message, no session and no number.
@@ -241,13 +277,124 @@ void ItchParser::open_record(uint32_t i, EventBatch& batch, LaneCounts& counts) 
     counts.drop(DropReason::kTruncated);
     return;
   }
-  arrival_ = burst().arrival[i];
-  clock_.set_arrival(arrival_);
-  session_ = nullptr;
+  mold_ = {.arrival = burst().arrival[i]};
+  clock_.set_arrival(mold_.arrival);
   names_ = kNoSession;
   take_message(reinterpret_cast<const uint8_t*>(burst().data[i]), burst().length[i], kNoSequence,
                batch, counts);
   ++counts.packets_parsed;
+}
+
+// One datagram after the other: those that are next, the one that came, those that have waited for
+// too long. False: nothing is left that could be read now.
+bool ItchParser::start_next(EventBatch& batch, LaneCounts& counts) {
+  if (holds_back() && start_ready(batch, counts)) return true;
+  if (!is_incoming_) return holds_back() && start_overdue(batch, counts);
+  Session* session = sessions_.find(incoming_.at);
+  if (session == nullptr) {
+    session = &sessions_.oldest();
+    const uint32_t index = sessions_.index_of(*session);
+    if (held_ && held_->any(index)) {  // before it makes room
+      start_lowest(index, batch, counts);
+      return true;
+    }
+    sessions_.start(*session, incoming_.at, incoming_.first(), counts);
+    if (directory_) directory_->clear(index);
+  }
+  if (held_) {
+    const uint32_t index = sessions_.index_of(*session);
+    const int64_t ahead = ahead_of(index, incoming_.first());
+    if (wait_or_make_way(index, ahead, batch, counts)) return true;
+    fills_a_gap_ = held_->any(index);
+  }
+  is_incoming_ = false;
+  start(incoming_, *session, batch, counts);
+  return true;
+}
+
+// False: the datagram that came is read now. Else it was put aside, or was a copy of one that is
+// there, or another one goes first.
+bool ItchParser::wait_or_make_way(uint32_t session, int64_t ahead, EventBatch& batch,
+                                  LaneCounts& counts) {
+  const bool restarts = SequenceWindow::is_restart(ahead);
+  if (ahead <= 0 && !restarts) return false;
+  const bool fits = incoming_.end - incoming_.at <= HeldDatagrams::kBytes;
+  if (!restarts && fits) {
+    const bool is_copy = held_->has(session, incoming_.first(), incoming_.count());
+    if (is_copy || !held_->full()) {
+      is_incoming_ = false;
+      is_copy ? drop_copy(counts) : put_aside(session);
+      counts.packets_parsed += is_copy ? 0 : 1;
+      return true;
+    }
+  }
+  if (held_->any(session)) {
+    start_lowest(session, batch, counts);
+    return true;
+  }
+  if (restarts || !fits) return false;
+  uint32_t other = 0;  // all room is that of other sessions
+  while (!held_->any(other)) ++other;
+  start_lowest(other, batch, counts);
+  return true;
+}
+
+void ItchParser::put_aside(uint32_t session) {
+  HeldDatagrams::Datagram& held =
+      held_->put(session, incoming_.first(), {incoming_.at, incoming_.end});
+  held.count = incoming_.count();
+  held.cut = incoming_.cut;
+  held.arrival = incoming_.arrival;
+}
+
+void ItchParser::drop_copy(LaneCounts& counts) const {
+  // As many messages as it can hold: its count may lie.
+  const auto bytes = static_cast<uint32_t>(incoming_.end - incoming_.at - kMoldHeader);
+  if (!incoming_.is_status())
+    counts.note(Note::kDuplicateMessage, std::min(incoming_.count(), bytes / 2));
+  counts.drop(DropReason::kDuplicate);
+}
+
+bool ItchParser::start_ready(EventBatch& batch, LaneCounts& counts) {
+  for (uint32_t s = 0; s < Sessions::kMost; ++s) {
+    if (!held_->any(s) || ahead_of(s, held_->lowest(s).first) > 0) continue;
+    start_lowest(s, batch, counts);
+    return true;
+  }
+  return false;
+}
+
+bool ItchParser::start_overdue(EventBatch& batch, LaneCounts& counts) {
+  for (uint32_t s = 0; s < Sessions::kMost; ++s) {
+    if (!held_->any(s)) continue;
+    const EventTime since = held_->since(s), now = incoming_.arrival;
+    const bool overdue = now.is_point() && since.is_point() && now >= later(since, wait_);
+    if (!ending_ && !overdue) continue;
+    start_lowest(s, batch, counts);
+    return true;
+  }
+  return false;
+}
+
+void ItchParser::start_lowest(uint32_t session, EventBatch& batch, LaneCounts& counts) {
+  const HeldDatagrams::Datagram& held = held_->take_lowest(session);
+  fills_a_gap_ = false;
+  start({held.bytes.data(), held.end(), held.arrival, held.cut, true}, sessions_[session], batch,
+        counts);
+}
+
+void ItchParser::start(const Mold& mold, Session& session, EventBatch& batch, LaneCounts& counts) {
+  mold_ = mold;
+  session_ = &session;
+  names_ = sessions_.index_of(session);
+  sequence_ = mold.first();
+  if (mold.is_status()) return take_status(mold.count() == kEndOfSession, batch, counts);
+  session.ended = false;
+  at_ = mold.at + kMoldHeader;
+  left_ = mold.count();
+  any_new_ = false;
+  is_reading_ = true;
+  clock_.set_arrival(mold.arrival);
 }
 
 // A heartbeat or the end of the session names the message that comes next. If nothing before it is
@@ -255,21 +402,21 @@ void ItchParser::open_record(uint32_t i, EventBatch& batch, LaneCounts& counts) 
 // lane, of which this one knows nothing, must not still be running.
 void ItchParser::take_status(bool ends, EventBatch& batch, LaneCounts& counts) {
   counts.note(ends ? Note::kEndOfSession : Note::kHeartbeat);
-  SequenceWindow& window = session_state_->window;
-  const bool complete = window.next() == sequence_;
+  SequenceWindow& window = session_->window;
+  const bool complete = window.next() == sequence_ && !(held_ && held_->any(names_));
   window.expect(sequence_, counts);
-  session_state_->ended = ends;
-  if (complete && arrival_.is_point() && sessions_.none_beside(*session_state_))
-    mark_progress(batch, arrival_);
-  ++counts.packets_parsed;
+  session_->ended = ends;
+  if (complete && mold_.arrival.is_point() && sessions_.none_beside(*session_))
+    mark_progress(batch, mold_.arrival);
+  if (!mold_.counted) ++counts.packets_parsed;
 }
 
-void ItchParser::read_packet(EventBatch& batch, LaneCounts& counts) {
-  SequenceWindow& window = session_state_->window;
+void ItchParser::read_messages(EventBatch& batch, LaneCounts& counts) {
+  SequenceWindow& window = session_->window;
   // Nearly always all of them are the next ones, and their numbers are taken at once.
   const bool in_order = sequence_ == window.next();
   const uint64_t first = sequence_;
-  const uint8_t *at = at_, *const end = end_;
+  const uint8_t *at = at_, *const end = mold_.end;
   uint64_t sequence = first;
   uint32_t left = left_;
   while (left > 0 && !is_full(batch)) {
@@ -277,7 +424,7 @@ void ItchParser::read_packet(EventBatch& batch, LaneCounts& counts) {
     const uint32_t length = there >= 2 ? read_be16(at) : 0;
     if (there < 2 || length > there - 2) {
       // Its sequence number was not taken, so the next packet shows how many were lost here.
-      counts.note(cut_by_capture_ ? Note::kTruncatedHeader : Note::kBadLength);
+      counts.note(mold_.cut ? Note::kTruncatedHeader : Note::kBadLength);
       left = 0;
       any_new_ = true;
       break;
@@ -294,7 +441,10 @@ void ItchParser::read_packet(EventBatch& batch, LaneCounts& counts) {
   at_ = at;
   sequence_ = sequence;
   left_ = left;
-  if (in_order) window.take_next(sequence - first);
+  if (in_order) {
+    window.take_next(sequence - first);
+    if (fills_a_gap_) counts.note(Note::kReordered, sequence - first);
+  }
   if (left == 0) close(counts);
 }
 
@@ -304,12 +454,12 @@ inline void ItchParser::take_message(const uint8_t* at, uint32_t length, uint64_
     const bool known = length > 0 && kItchLengths[at[0]] != kItchUnknown;
     return counts.note(known ? Note::kBadLength : Note::kUnknownMessage);
   }
-  const ItchMessage message{at, sequence, session_, directory_ ? look_up(at) : kAbsent};
+  const ItchMessage message{at, sequence, mold_.at, directory_ ? look_up(at) : kAbsent};
   const uint64_t stamp = read_be48(at + 5);
   if (clock_.is_usual(stamp)) [[likely]]
-    append_usable(clock_.usual_time(stamp), arrival_, message, batch, counts);
+    append_usable(clock_.usual_time(stamp), mold_.arrival, message, batch, counts);
   else
-    append(clock_.unusual_time(stamp), arrival_, message, batch, counts);
+    append(clock_.unusual_time(stamp), mold_.arrival, message, batch, counts);
 }
 
 // The name of a message's stock. The start of a day's messages (S, event O) forgets all names.
@@ -321,7 +471,8 @@ int64_t ItchParser::look_up(const uint8_t* at) {
 }
 
 void ItchParser::close(LaneCounts& counts) {
-  open_ = false;
+  is_reading_ = false;
+  if (mold_.counted) return;
   if (any_new_)
     ++counts.packets_parsed;
   else
@@ -330,17 +481,18 @@ void ItchParser::close(LaneCounts& counts) {
 
 class ItchFormat final : public Format {
  public:
-  explicit ItchFormat(DayClock clock) : clock_(std::move(clock)) {}
+  ItchFormat(DayClock clock, Duration wait) : clock_(std::move(clock)), wait_(wait) {}
   const Schema& schema() const override { return schema_; }
   bool has_marks() const override { return true; }
   std::unique_ptr<Parser> make_parser(const ParserOptions& options,
                                       const ColumnMap& columns) const override {
-    return std::make_unique<ItchParser>(options, columns, clock_);
+    return std::make_unique<ItchParser>(options, columns, clock_, wait_);
   }
 
  private:
   const Schema schema_ = schema_of<ItchMessage>("itch", itch_fields());
   const DayClock clock_;
+  const Duration wait_;
 };
 
 }  // namespace
@@ -350,7 +502,8 @@ absl::StatusOr<FormatPtr> open_itch_format(const FormatOptions& options) {
   if (!zone.ok())
     return absl::InvalidArgumentError(
         to_absl("zone: " + std::string(from_absl(zone.status().message()))));
-  return std::make_unique<ItchFormat>(DayClock(*std::move(zone), options.date));
+  return std::make_unique<ItchFormat>(DayClock(*std::move(zone), options.date),
+                                      options.reorder_wait);
 }
 
 }  // namespace tidewire

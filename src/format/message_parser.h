@@ -7,6 +7,11 @@
 //   void read_packet(EventBatch&, LaneCounts&)
 //       appends events while the batch is not full; clears open_ behind the packet's last one
 //
+// and, if it holds packets back, holds_back() and
+//
+//   void open_end()
+//       the lane's end or silence: sets open_ if something was held back
+//
 // An Item says where an event's fields stand; it may point into the packet, since the columns are
 // written before the burst goes.
 #pragma once
@@ -28,6 +33,8 @@ class MessageParser : public Parser {
     burst_ = &burst;
     packet_ = 0;
     open_ = false;
+    if constexpr (requires(Self & self) { self.open_end(); })
+      if (burst.count == 0) static_cast<Self*>(this)->open_end();
   }
 
   bool next(EventBatch& batch, LaneCounts& counts) final {

@@ -16,8 +16,11 @@ namespace tidewire {
 class Parser {
  public:
   virtual ~Parser() = default;
-  // A new burst. It stays valid until next() has returned false.
+  // A new burst. It stays valid until next() has returned false. One without packets: the lane has
+  // ended, or is silent, and what was held back is given.
   virtual void begin(const Burst& burst) = 0;
+  // Whether events wait for packets that are still to come.
+  virtual bool holds_back() const { return false; }
   // Fills one batch: lane, count, first, ordinal, time, arrival, partition and the wanted columns.
   // A cursor: one packet may hold many events and go on in the next batch. False: the burst is used
   // up (the batch may be empty or not; count says). Total on any bytes: what cannot be read ends in

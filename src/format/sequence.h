@@ -54,6 +54,11 @@ class SequenceWindow {
 
   uint64_t next() const { return next_; }
 
+  // Whether a number so far beyond next() is no loss and no delay.
+  static bool is_restart(int64_t ahead) {
+    return ahead > kGapMax || ahead <= -static_cast<int64_t>(kWindow);
+  }
+
   // What a heartbeat says: the number that comes next.
   void expect(uint64_t next, LaneCounts& counts) {
     const auto ahead = static_cast<int64_t>(next - next_);
@@ -68,7 +73,7 @@ class SequenceWindow {
   // A message out of order. False: a duplicate.
   bool find(uint64_t sequence, LaneCounts& counts) {
     const auto ahead = static_cast<int64_t>(sequence - next_);
-    if (ahead > kGapMax || ahead <= -static_cast<int64_t>(kWindow)) {
+    if (is_restart(ahead)) {
       restart(sequence, counts);
     } else if (ahead > 0) {
       skip_to(sequence, counts);

@@ -53,6 +53,7 @@ uint32_t Worker::turn() {
       take_input(in);
       break;
     case Phase::kHold:
+      if (!open_) release_any_held();
       if (open_) take_input(in);
       break;
     case Phase::kEnd:
@@ -104,6 +105,8 @@ void Worker::reload() {
 // An open burst is parsed on, else a lane is asked for the next one. Never more than the
 // neighbours' rings can take: what is not read now is read later, or counted as missed by the NIC.
 void Worker::take_input(Turn& in) {
+  if (closing_ && !open_)
+    return close(*std::exchange(closing_, nullptr), closing_why_, closing_at_);
   if (!parts_.pipeline->has_room()) {
     ++crowded_turns_;
     return;
@@ -137,19 +140,42 @@ void Worker::receive(LaneState& lane) {
       break;
     case Received::kNothing:
       lane.dry = true;
-      if (asked.is_point()) {
-        lane.caught_up = now_;
-        punctuate(lane, Punctuation::Why::kCaughtUp, earlier(asked, lane.feed.clock_slack));
-      }
-      nothing_from(lane);
+      nothing_from(lane, asked);
       break;
     case Received::kEnded:
     case Received::kFailed:
-      lane.ended = true;
       lane.failed = got == Received::kFailed;
-      punctuate(lane, Punctuation::Why::kEnded, EventTime::end_of_time());
+      close(lane, Punctuation::Why::kEnded, EventTime::end_of_time());
       break;
   }
+}
+
+// A punctuation that promises that nothing is still to come: what the parser has held back stands
+// before it.
+void Worker::close(LaneState& lane, Punctuation::Why why, EventTime watermark) {
+  if (lane.feed.parser->holds_back()) {
+    release_held(lane);
+    closing_ = &lane;
+    closing_why_ = why;
+    closing_at_ = watermark;
+    return;
+  }
+  if (why == Punctuation::Why::kEnded) lane.ended = true;
+  punctuate(lane, why, watermark);
+}
+
+// Before the lanes are ended.
+void Worker::release_any_held() {
+  for (LaneState& lane : lanes_)
+    if (lane.feed.parser->holds_back()) return release_held(lane);
+}
+
+void Worker::release_held(LaneState& lane) {
+  burst_->lane = lane.feed.lane;
+  burst_->first = Position{lane.position};
+  burst_->count = 0;
+  open_ = &lane;
+  begun_ = waking_ = false;
 }
 
 bool Worker::may_catch_up(const LaneState& lane) const {
@@ -159,13 +185,19 @@ bool Worker::may_catch_up(const LaneState& lane) const {
 
 // Silence is counted from the first time that a lane was asked in vain: a lane that waited for the
 // others was not silent.
-void Worker::nothing_from(LaneState& lane) {
+// A lane with a clock (`asked`, where it is time) has caught up instead, but not while packets of
+// it wait for others.
+void Worker::nothing_from(LaneState& lane, EventTime asked) {
   if (!std::exchange(lane.quiet, true)) lane.quiet_since = now_;
-  if (lane.feed.silent_after.ns == INT64_MAX || lane.feed.clock_slack.ns != INT64_MAX ||
-      between(lane.quiet_since, now_) < lane.feed.silent_after ||
-      parts_.pipeline->lane(lane.feed.lane).silent())
-    return;
-  punctuate(lane, Punctuation::Why::kSilent, EventTime::before_all());
+  const bool quiet_long = lane.feed.silent_after.ns != INT64_MAX &&
+                          between(lane.quiet_since, now_) >= lane.feed.silent_after;
+  if (asked.is_point() && (quiet_long || !lane.feed.parser->holds_back())) {
+    lane.caught_up = now_;
+    close(lane, Punctuation::Why::kCaughtUp, earlier(asked, lane.feed.clock_slack));
+  }
+  if (quiet_long && lane.feed.clock_slack.ns == INT64_MAX &&
+      !parts_.pipeline->lane(lane.feed.lane).silent())
+    close(lane, Punctuation::Why::kSilent, EventTime::before_all());
 }
 
 void Worker::open(LaneState& lane) {
@@ -198,7 +230,7 @@ void Worker::parse(Turn& in) {
   if (batch_->count + batch_->marks > 0) in.batch = batch_.get();
   if (more) return;
   lane.position += burst_->count;
-  lane.feed.source->release(*burst_);  // nothing points into it any more
+  if (burst_->count > 0) lane.feed.source->release(*burst_);  // nothing points into it any more
   open_ = nullptr;
 }
 

@@ -151,7 +151,10 @@ class Worker {
 
   void take_input(Turn& in);
   void receive(LaneState& lane);
-  void nothing_from(LaneState& lane);
+  void nothing_from(LaneState& lane, EventTime asked);
+  void close(LaneState& lane, Punctuation::Why why, EventTime watermark);
+  void release_any_held();
+  void release_held(LaneState& lane);
   bool may_catch_up(const LaneState& lane) const;
   void open(LaneState& lane);
   void parse(Turn& in);
@@ -176,6 +179,9 @@ class Worker {
   bool waking_ = false;            // the open burst waits for the floor of its lane's return
   bool begun_ = false;             // the parser has the open burst
   bool lanes_ended_ = false;
+  LaneState* closing_ = nullptr;  // whose held packets are given before this punctuation
+  Punctuation::Why closing_why_{};
+  EventTime closing_at_;
   std::unique_ptr<Burst> burst_;
   std::unique_ptr<EventBatch> batch_;
   std::vector<Punctuation> punctuations_;  // of this turn; room for two of each lane

@@ -51,7 +51,7 @@ namespace tidewire {
 // Input that is not a packet: decided by runtime, recorded at a position of the lane, replayed
 // there. kSilent: the lane leaves the minimum (replay ignores it). Every other one says "every
 // partition: watermark := max(own, this)", but kReload; kReturned carries the floor that was found
-// on waking.
+// on waking. Before kSilent, kCaughtUp and kEnded stands what the lane's parser has held back.
 struct Punctuation {
   LaneId lane{};
   Position at{};

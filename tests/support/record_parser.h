@@ -22,19 +22,28 @@ struct Record {
 
 class RecordParser final : public Parser {
  public:
-  explicit RecordParser(LaneId lane, uint32_t batch = kBatchMax) : lane_(lane), most_(batch) {}
+  // `keeps`: the last packet of each burst is given before those of the next one.
+  explicit RecordParser(LaneId lane, uint32_t batch = kBatchMax, bool keeps = false)
+      : lane_(lane), most_(batch), keeps_(keeps) {}
 
   void begin(const Burst& burst) override {
     burst_ = &burst;
     packet_ = 0;
-    record_ = 0;
+    record_ = gave_ = 0;
+    given_.swap(kept_);
+    kept_.clear();
     ++bursts_;
   }
+  bool holds_back() const override { return !kept_.empty(); }
 
   bool next(EventBatch& batch, LaneCounts& counts) override {
     batch.lane = lane_;
     batch.count = 0;
     batch.ordinal = Ordinal{ordinal_};
+    for (; gave_ < given_.size(); ++gave_) {
+      if (batch.count == most_) return true;
+      take(given_[gave_], EventTime::before_all(), batch, counts);
+    }
     for (; packet_ < burst_->count; ++packet_, record_ = 0) {
       const uint32_t records = burst_->length[packet_] / sizeof(Record);
       if (records == 0) {
@@ -43,7 +52,12 @@ class RecordParser final : public Parser {
       }
       for (; record_ < records; ++record_) {
         if (batch.count == most_) return true;
-        take(batch, counts);
+        Record record;
+        std::memcpy(&record, burst_->data[packet_] + record_ * sizeof(Record), sizeof record);
+        if (keeps_ && packet_ + 1 == burst_->count)
+          kept_.push_back(record);
+        else
+          take(record, burst_->arrival[packet_], batch, counts);
       }
       ++counts.packets_parsed;
     }
@@ -52,13 +66,11 @@ class RecordParser final : public Parser {
   uint64_t bursts() const { return bursts_; }
 
  private:
-  void take(EventBatch& batch, LaneCounts& counts) {
-    Record record;
-    std::memcpy(&record, burst_->data[packet_] + record_ * sizeof(Record), sizeof record);
+  void take(const Record& record, EventTime arrival, EventBatch& batch, LaneCounts& counts) {
     const uint32_t i = batch.count++;
     if (i == 0) batch.first = Position{index_of(burst_->first) + packet_};
     batch.time[i] = {record.time};
-    batch.arrival[i] = burst_->arrival[packet_];
+    batch.arrival[i] = arrival;
     batch.partition[i] = PartitionId{0};
     batch.column[0][i] = record.key;
     ++ordinal_;
@@ -71,6 +83,9 @@ class RecordParser final : public Parser {
   const Burst* burst_ = nullptr;
   uint32_t packet_ = 0, record_ = 0;
   uint64_t ordinal_ = 0, bursts_ = 0;
+  bool keeps_;
+  std::vector<Record> kept_, given_;
+  size_t gave_ = 0;
 };
 
 // Packets for it: one for each list of records.

@@ -26,6 +26,7 @@ struct FeedPlan {
   Duration max_drift{INT64_MAX};
   uint32_t batch = kBatchMax;
   Duration clock_slack{INT64_MAX};
+  bool keeps = false;  // record_parser.h
 };
 
 struct VectorLog final : PunctuationLog {
@@ -47,7 +48,7 @@ class Bench {
       Feed feed;
       feed.lane = LaneId{i};
       auto source = std::make_unique<sim::SimSource>(plans[i].packets, plans[i].source);
-      auto parser = std::make_unique<RecordParser>(LaneId{i}, plans[i].batch);
+      auto parser = std::make_unique<RecordParser>(LaneId{i}, plans[i].batch, plans[i].keeps);
       sources.push_back(source.get());
       parsers.push_back(parser.get());
       feed.source = std::move(source);
@@ -480,6 +481,91 @@ TEST(Worker, SamplesAreCurrentWhenItTurnsIdle) {
   EXPECT_EQ(sample.bytes, 160u);
   EXPECT_EQ(sample.highest, EventTime{109});
   EXPECT_TRUE(sample.ended);
+}
+
+// What a parser holds back stands before the word that nothing is still to come, in a turn before
+// it: punctuations come first in a turn.
+uint64_t turn_of_last_event(const FakePipeline& state) {
+  uint64_t last = 0;
+  for (uint64_t t = 0; t < state.turns.size(); ++t)
+    if (!state.turns[t].events.empty()) last = t;
+  return last;
+}
+uint64_t turn_of_first(const FakePipeline& state, Why why) {
+  for (uint64_t t = 0; t < state.turns.size(); ++t)
+    for (const Punctuation& p : state.turns[t].punctuations)
+      if (p.why == why) return t;
+  return UINT64_MAX;
+}
+
+TEST(Worker, WhatWasHeldBackStandsBeforeTheEnd) {
+  VectorLog log;
+  Bench bench({{.packets = steady(5), .source = {.burst = 2}, .keeps = true}}, &log);
+  bench.turns(12);
+  EXPECT_EQ(bench.state().events().size(), 5u);
+  ASSERT_EQ(log.seen.size(), 1u);
+  EXPECT_EQ(log.seen[0].why, Why::kEnded);
+  EXPECT_EQ(log.seen[0].at, Position{5});
+  EXPECT_LT(turn_of_last_event(bench.state()), turn_of_first(bench.state(), Why::kEnded));
+}
+
+TEST(Worker, WhatWasHeldBackStandsBeforeSilence) {
+  VectorLog log;
+  Bench bench({{.packets = steady(5),
+                .source = {.burst = 2},
+                .live = true,
+                .silent_after = {1000},
+                .keeps = true}},
+              &log);
+  bench.sources[0]->hold_at(4);
+  bench.turns(4);
+  EXPECT_EQ(bench.state().events().size(), 3u);
+  bench.clock.advance({1000});
+  bench.turns(5);
+  EXPECT_EQ(bench.state().events().size(), 4u);
+  ASSERT_EQ(log.seen.size(), 1u);
+  EXPECT_EQ(log.seen[0].why, Why::kSilent);
+  EXPECT_LT(turn_of_last_event(bench.state()), turn_of_first(bench.state(), Why::kSilent));
+}
+
+TEST(Worker, ALaneWithAClockHasNotCaughtUpWhileItHoldsBack) {
+  VectorLog log;
+  Bench bench({{.packets = steady(3),
+                .source = {.burst = 2},
+                .live = true,
+                .silent_after = {10 * kMillisecond},
+                .clock_slack = {400},
+                .keeps = true}},
+              &log);
+  bench.clock.set_wall(EventTime{5'000'000});
+  bench.sources[0]->hold_at(2);
+  bench.turns(4);
+  bench.clock.advance({2 * kMillisecond});
+  bench.turns(4);
+  EXPECT_TRUE(log.seen.empty());
+  bench.clock.advance({8 * kMillisecond});
+  bench.turns(4);
+  EXPECT_EQ(bench.state().events().size(), 2u);
+  ASSERT_GE(log.seen.size(), 1u);
+  EXPECT_EQ(log.seen[0].why, Why::kCaughtUp);
+  EXPECT_LT(turn_of_last_event(bench.state()), turn_of_first(bench.state(), Why::kCaughtUp));
+}
+
+TEST(Worker, AHeldWorkerGivesWhatItHoldsBack) {
+  VectorLog log;
+  Bench bench({{.packets = steady(5), .source = {.burst = 2}, .live = true, .keeps = true}}, &log);
+  bench.sources[0]->hold_at(4);
+  bench.turns(4);
+  bench.worker->set_phase(Worker::Phase::kHold);
+  bench.turns(1);
+  EXPECT_FALSE(bench.worker->rest_report().resting);
+  bench.turns(2);
+  EXPECT_TRUE(bench.worker->rest_report().resting);
+  EXPECT_EQ(bench.state().events().size(), 4u);
+  bench.worker->set_phase(Worker::Phase::kEnd);
+  bench.turns(1);
+  ASSERT_EQ(log.seen.size(), 1u);
+  EXPECT_EQ(log.seen[0].why, Why::kEnded);
 }
 
 TEST(Worker, AllocatesNothingOnceItTurns) {
