@@ -89,8 +89,8 @@ Frames itch_packets(uint32_t messages) {
 }
 
 void run(benchmark::State& state, const Frames& frames, const char* format,
-         const std::vector<std::string>& fields) {
-  const FormatPtr opened = *open_format(format);
+         const std::vector<std::string>& fields, const FormatOptions& more = {}) {
+  const FormatPtr opened = *open_format(format, more);
   const Schema& known = opened->schema();
   ColumnMap map;
   for (const std::string& name : fields) {
@@ -156,6 +156,31 @@ void BM_itch_one_message(benchmark::State& state) {
 void BM_itch_thirty_messages(benchmark::State& state) {
   run(state, itch_packets(30), "itch", {"stock", "price", "shares"});
 }
+void BM_itch_thirty_messages_named_and_waiting(benchmark::State& state) {
+  FormatOptions waits;
+  waits.reorder_wait = {kMillisecond};
+  run(state, itch_packets(30), "itch", {"symbol", "price", "shares"}, waits);
+}
+void BM_memcpy_itch_thirty_messages(benchmark::State& state) {
+  const Frames frames = itch_packets(30);
+  Bytes to(size_t{kBurstMax} * frames.length[0]);
+  size_t packet = 0, offset = 0;
+  uint64_t packets = 0;
+  for (auto _ : state) {
+    if (packet + kBurstMax > frames.length.size()) packet = offset = 0;
+    size_t at = 0;
+    for (uint32_t i = 0; i < kBurstMax; ++i, ++packet) {
+      std::memcpy(to.data() + at, frames.bytes.data() + offset, frames.length[packet]);
+      at += frames.length[packet];
+      offset += frames.length[packet];
+    }
+    benchmark::DoNotOptimize(to.data());
+    benchmark::ClobberMemory();
+    packets += kBurstMax;
+  }
+  state.counters["event"] = benchmark::Counter(
+      static_cast<double>(packets * 30), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
 void BM_memcpy_64B(benchmark::State& state) {
   const Frames frames = small_udp();
   Bytes to(kBurstMax * 64);
@@ -215,6 +240,8 @@ BENCHMARK(BM_packet_64B_flow_and_length);
 BENCHMARK(BM_packet_mixed_usual_columns);
 BENCHMARK(BM_itch_one_message);
 BENCHMARK(BM_itch_thirty_messages);
+BENCHMARK(BM_itch_thirty_messages_named_and_waiting);
+BENCHMARK(BM_memcpy_itch_thirty_messages);
 BENCHMARK(BM_netflow5_record);
 BENCHMARK(BM_netflow9_record);
 BENCHMARK(BM_ipfix_record);

@@ -101,9 +101,19 @@ class DayClock {
     if (date) dated_ = zone_.start_of(*date);
   }
 
+  // Stamps that count from the middle midnight: all times are usable (base/time.h).
+  struct Usual {
+    EventTime midnight{};
+    uint64_t low = 0, span = 0;  // from low on, so many
+    bool has(uint64_t since_midnight) const { return since_midnight - low < span; }
+    EventTime time_of(uint64_t since_midnight) const {
+      return {midnight.ns + static_cast<int64_t>(since_midnight)};
+    }
+  };
+
   void set_arrival(EventTime arrival) {
     arrival_ = arrival;
-    low_ = span_ = 0;
+    usual_ = {};
     if (!arrival.is_point()) {
       if (dated_.is_point()) set_usual(dated_, 0, kLongestDay);
       return;
@@ -114,13 +124,10 @@ class DayClock {
     set_usual(midnight_[1], std::max<int64_t>(0, arrival.ns - middle_of(1)),
               std::min(kLongestDay, arrival.ns - middle_of(0)));
   }
-  // Whether a stamp counts from the usual midnight; the time is usable then (base/time.h).
-  bool is_usual(uint64_t since_midnight) const { return since_midnight - low_ < span_; }
-  EventTime usual_time(uint64_t since_midnight) const {
-    return {usual_.ns + static_cast<int64_t>(since_midnight)};
-  }
-  // Of the others. before_all(): it has none.
-  EventTime unusual_time(uint64_t since_midnight) const {
+  const Usual& usual() const { return usual_; }
+  // before_all(): it has none.
+  EventTime time_of(uint64_t since_midnight) const {
+    if (usual_.has(since_midnight)) return usual_.time_of(since_midnight);
     if (!arrival_.is_point() || since_midnight >= uint64_t{kLongestDay})
       return EventTime::before_all();
     if (!in_reach(arrival_)) return arrival_;
@@ -146,11 +153,9 @@ class DayClock {
   }
   // For stamps in [low, high).
   void set_usual(EventTime midnight, int64_t low, int64_t high) {
-    usual_ = midnight;
     if (low >= high || !is_usable(later(midnight, {low})) || !is_usable(later(midnight, {high})))
       return;
-    low_ = static_cast<uint64_t>(low);
-    span_ = static_cast<uint64_t>(high - low);
+    usual_ = {midnight, static_cast<uint64_t>(low), static_cast<uint64_t>(high - low)};
   }
   int64_t middle_of(size_t i) const { return (midnight_[i].ns + midnight_[i + 1].ns) / 2; }
   void find_days(EventTime arrival) {
@@ -162,8 +167,8 @@ class DayClock {
   Zone zone_;
   EventTime dated_ = EventTime::before_all();  // midnight of the date that was given
   std::array<EventTime, 3> midnight_{};        // of the day before the arrival's, of it, after it
-  EventTime arrival_{}, usual_{};
-  uint64_t low_ = 0, span_ = 0;  // stamps from low_ on, that many, count from usual_
+  EventTime arrival_{};
+  Usual usual_;
 };
 
 class ItchParser final : public MessageParser<ItchParser, ItchMessage> {
@@ -216,6 +221,7 @@ class ItchParser final : public MessageParser<ItchParser, ItchMessage> {
   }
   void take_status(bool ends, EventBatch& batch, LaneCounts& counts);
   void read_messages(EventBatch& batch, LaneCounts& counts);
+  void read_usual(EventBatch& batch, LaneCounts& counts);
   void take_message(const uint8_t* at, uint32_t length, uint64_t sequence, EventBatch& batch,
                     LaneCounts& counts);
   int64_t look_up(const uint8_t* at);
@@ -416,9 +422,11 @@ void ItchParser::read_messages(EventBatch& batch, LaneCounts& counts) {
   // Nearly always all of them are the next ones, and their numbers are taken at once.
   const bool in_order = sequence_ == window.next();
   const uint64_t first = sequence_;
+  if (in_order) read_usual(batch, counts);
   const uint8_t *at = at_, *const end = mold_.end;
-  uint64_t sequence = first;
+  uint64_t sequence = sequence_;
   uint32_t left = left_;
+  any_new_ |= sequence != first;
   while (left > 0 && !is_full(batch)) {
     const auto there = static_cast<uint32_t>(end - at);
     const uint32_t length = there >= 2 ? read_be16(at) : 0;
@@ -448,18 +456,42 @@ void ItchParser::read_messages(EventBatch& batch, LaneCounts& counts) {
   if (left == 0) close(counts);
 }
 
-inline void ItchParser::take_message(const uint8_t* at, uint32_t length, uint64_t sequence,
-                                     EventBatch& batch, LaneCounts& counts) {
+// The messages that are all that one expects: known, whole, with a stamp of the usual day. Stops
+// before the first that is not.
+inline void ItchParser::read_usual(EventBatch& batch, LaneCounts& counts) {
+  const uint8_t *at = at_, *const end = mold_.end, *const session = mold_.at;
+  const auto& lengths = kItchLengths;
+  const DayClock::Usual usual = clock_.usual();
+  const bool is_named = directory_.has_value();
+  uint64_t sequence = sequence_;
+  uint32_t left = left_;
+  append_usable(mold_.arrival, batch, counts, [&](EventTime& time, ItchMessage& message) {
+    if (left == 0 || end - at < 2 + kItchLeast) return false;
+    const uint32_t length = read_be16(at);
+    const uint8_t* const m = at + 2;
+    if (length > end - m || length < lengths[m[0]]) return false;
+    const uint64_t stamp = itch_stamp(m);
+    if (!usual.has(stamp)) return false;
+    time = usual.time_of(stamp);
+    message = {m, sequence, session, is_named ? look_up(m) : kAbsent};
+    at = m + length;
+    ++sequence;
+    --left;
+    return true;
+  });
+  at_ = at;
+  sequence_ = sequence;
+  left_ = left;
+}
+
+void ItchParser::take_message(const uint8_t* at, uint32_t length, uint64_t sequence,
+                              EventBatch& batch, LaneCounts& counts) {
   if (length == 0 || length < kItchLengths[at[0]]) [[unlikely]] {
     const bool known = length > 0 && kItchLengths[at[0]] != kItchUnknown;
     return counts.note(known ? Note::kBadLength : Note::kUnknownMessage);
   }
-  const ItchMessage message{at, sequence, mold_.at, directory_ ? look_up(at) : kAbsent};
-  const uint64_t stamp = read_be48(at + 5);
-  if (clock_.is_usual(stamp)) [[likely]]
-    append_usable(clock_.usual_time(stamp), mold_.arrival, message, batch, counts);
-  else
-    append(clock_.unusual_time(stamp), mold_.arrival, message, batch, counts);
+  append(clock_.time_of(itch_stamp(at)), mold_.arrival,
+         {at, sequence, mold_.at, directory_ ? look_up(at) : kAbsent}, batch, counts);
 }
 
 // The name of a message's stock. The start of a day's messages (S, event O) forgets all names.

@@ -6,8 +6,6 @@
 
 #include <string_view>
 
-#include "format/bytes.h"
-
 namespace tidewire {
 namespace {
 
@@ -88,7 +86,7 @@ const Items kFields[] = {
     {{"tracking", kInteger, 1, 16, 0, false, "the exchange's internal tracking number"},
      fill<[](M m) { return number(read_be16(m.at + 3)); }>},
     {{"message_time", kInteger, 1, 48, 0, false, "nanoseconds since midnight, as on the wire"},
-     fill<[](M m) { return number(read_be48(m.at + 5)); }>},
+     fill<[](M m) { return number(itch_stamp(m.at)); }>},
     text_of<8, At{'R', 11}, At{'H', 11}, At{'Y', 11}, At{'L', 15}, At{'K', 11}, At{'J', 11},
             At{'h', 11}, At{'A', 24}, At{'F', 24}, At{'P', 24}, At{'Q', 19}, At{'I', 28},
             At{'N', 11}, At{'O', 11}>("stock",

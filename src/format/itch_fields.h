@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "format/bytes.h"
 #include "format/columns.h"
 
 namespace tidewire {
@@ -20,11 +21,17 @@ struct ItchMessage {
 
 // By type: how long a message is at least. kItchUnknown, longer than any: not a type we know.
 inline constexpr uint32_t kItchUnknown = 1 << 16;
+inline constexpr uint32_t kItchLeast = 12;  // the shortest has
 extern const std::array<uint32_t, 256> kItchLengths;
 
 std::span<const ItemField<ItchMessage>> itch_fields();
 // Which of them needs the directory of stocks.
 uint32_t itch_symbol_field();
+
+// Nanoseconds since midnight: six bytes, read with the two before them.
+inline uint64_t itch_stamp(const uint8_t* message) {
+  return read_be64(message + 3) & 0xFFFF'FFFF'FFFFu;
+}
 
 // Up to 8 characters, padded with spaces on the wire and with zero bytes in a word.
 inline int64_t itch_text(uint64_t characters) {

@@ -16,6 +16,7 @@
 // written before the burst goes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -79,24 +80,31 @@ class MessageParser : public Parser {
       ++counts.ended.out_of_range;
       return;
     }
-    place(time, arrival, item, batch);
+    const uint32_t n = batch.count;
+    place(batch, n + 1);
+    batch.time[n] = time;
+    batch.arrival[n] = arrival;
+    item_[n] = item;
   }
-  // The same where the time is known to be usable.
-  void append_usable(EventTime time, EventTime arrival, const Item& item, EventBatch& batch,
-                     LaneCounts& counts) {
-    ++counts.events;
-    place(time, arrival, item, batch);
+  // Events of one arrival whose times are known to be usable: find(time, item) writes the next one
+  // until it gives false or the batch is full.
+  template <class Find>
+  void append_usable(EventTime arrival, EventBatch& batch, LaneCounts& counts, Find find) {
+    const uint32_t from = batch.count;
+    uint32_t n = from;
+    while (n < kBatchMax && find(batch.time[n], item_[n])) ++n;
+    if (n == from) return;
+    std::fill_n(batch.arrival.begin() + from, n - from, arrival);
+    counts.events += n - from;
+    place(batch, n);
   }
 
   bool open_ = false;
 
  private:
-  void place(EventTime time, EventTime arrival, const Item& item, EventBatch& batch) {
-    const uint32_t n = batch.count++;
-    if (n == 0) batch.first = Position{index_of(burst_->first) + packet_ - 1};
-    batch.time[n] = time;
-    batch.arrival[n] = arrival;
-    item_[n] = item;
+  void place(EventBatch& batch, uint32_t count) {
+    if (batch.count == 0) batch.first = Position{index_of(burst_->first) + packet_ - 1};
+    batch.count = count;
   }
 
   LaneId lane_;

@@ -12,10 +12,10 @@ namespace tidewire::test {
 namespace {
 
 uint64_t allocations(const std::string& format, const std::string& partition_field,
-                     const Burst& burst) {
+                     const Burst& burst, const FormatOptions& more = {}) {
   ParserOptions options;
   options.partition_field = schema_of(format).find(partition_field);
-  auto parser = parser_of(format, {partition_field}, options);
+  auto parser = parser_of(format, {partition_field}, options, more);
   auto batch = std::make_unique<EventBatch>();
   LaneCounts counts;
   const AllocGuard guard;
@@ -40,6 +40,9 @@ TEST(Alloc, ParsersAllocateNothing) {
   EXPECT_EQ(allocations("packet", "src", packets.burst()), 0u);
   EXPECT_EQ(allocations("itch", "stock_locate", datagrams.burst()), 0u);
   EXPECT_EQ(allocations("itch", "symbol", datagrams.burst()), 0u);
+  FormatOptions waits;  // two hours, so that datagrams are held and sessions make room
+  waits.reorder_wait = {7200 * kSecond};
+  EXPECT_EQ(allocations("itch", "sequence", datagrams.burst(), waits), 0u);
   BurstBuilder flows;  // data before templates, changed ones, new exporters, restarts
   for (uint32_t i = 0; i < 120; ++i) {
     const Bytes data = set_of(256 + i % 3, usual(i, i, 1, 990'000, 999'000));

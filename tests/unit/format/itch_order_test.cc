@@ -179,6 +179,33 @@ TEST(ItchOrder, PacketsWithoutArrivalsWaitByCountOnly) {
   EXPECT_EQ(line.end().counts.ended.no_time, 2u);  // given, and so seen to have no time
 }
 
+// Datagrams cut at every byte, and with every byte changed, among sound ones: nothing is read past
+// an end (they lie in blocks of their exact size), and every packet and event ends in one count.
+TEST(ItchOrder, EveryCutAndEveryChangedByte) {
+  const Bytes whole =
+      mold_frame("S", 3, {add_order(kOpen, 2, 'B', 1, "X", 1), delete_order(kOpen, 3)});
+  for (const bool waits : {false, true}) {
+    for (size_t at = 0; at < whole.size(); ++at) {
+      for (const uint8_t change : {0x01, 0x80, 0xFF}) {
+        Line line(waits ? kWait : 0);
+        line.at(0, one(1));
+        Bytes changed = whole;
+        changed[at] ^= change;
+        BurstBuilder burst;
+        burst.add(changed, kStart);
+        burst.add(whole, at, whole.size(), kStart + 1);
+        line.feed.send(burst);
+        line.at(2, one(2));
+        line.at(3, one(5));
+        line.at(2 * kWait / kMicrosecond, one(6));
+        Outcome& run = line.end();
+        EXPECT_EQ(run.counts.packets, 6u);
+        EXPECT_GE(run.rows.size(), 4u);
+      }
+    }
+  }
+}
+
 // Two lines with losses and delays of their own. Whatever the bursts: the same rows, marks and
 // counts; and each message that any line brought in time, in order.
 struct Sent {
