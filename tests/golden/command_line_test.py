@@ -90,6 +90,71 @@ class Digest(Folder):
         self.assertEqual(len(set(digests.values())), 1, digests)
 
 
+def pair_of_lines():
+    """ITCH orders 1 to 40, a millisecond apart, on two lines as a pcap: line A loses 7, 20 and 39; line B is 1.5 ms
+    behind and loses 20 and 40. Message 1 names the stock."""
+    midnight, opening, ms = (18199 * 86400 + 4 * 3600) * 10**9, 34200 * 10**9, 10**6  # 2019-10-30 in New York
+    sent = []
+    for number in range(1, 41):
+        stamp = (opening + number * ms).to_bytes(6, "big")
+        body = b"AAPL    " + b" " * 20 if number == 1 else number.to_bytes(8, "big")
+        message = (b"R" if number == 1 else b"D") + b"\0\x09\0\0" + stamp + body
+        mold = b"SESSION   " + number.to_bytes(8, "big") + b"\0\1" + len(message).to_bytes(2, "big") + message
+        udp = b"\0\1\x67\x6d" + (8 + len(mold)).to_bytes(2, "big") + b"\0\0" + mold
+        header = b"\x45\0" + (20 + len(udp)).to_bytes(2, "big") + bytes(4) + b"\x40\x11\0\0" + bytes([10, 0, 0, 1])
+        frame = bytes(12) + b"\x08\0" + header + bytes([233, 54, 12, 111]) + udp
+        for lost, delay in (((7, 20, 39), 0), ((20, 40), 3 * ms // 2)):
+            if number not in lost:
+                sent.append((midnight + opening + number * ms + delay, frame))
+    file = bytes.fromhex("4d3cb2a102000400000000000000000000000400") + (1).to_bytes(4, "little")
+    for at, frame in sorted(sent):
+        for word in (at // 10**9, at % 10**9, len(frame), len(frame)):
+            file += word.to_bytes(4, "little")
+        file += frame
+    return file
+
+
+class Pair(Folder):
+    def test_is_one_feed_in_order_to_its_end(self):
+        with open(self.path("pair.pcap"), "wb") as file:
+            file.write(pair_of_lines())
+        digests = set()
+        for burst in (1, 3, 256):
+            config = self.path(f"{burst}.conf")
+            with open(config, "w") as file:
+                file.write(f"""
+[runtime]
+burst = {burst}
+[source.feed]
+type = "file"
+path = "{self.path('pair.pcap')}"
+reader = "auto"
+format = "itch"
+reorder_wait = "2 ms"
+out_of_orderness = "0 s"
+[query.orders]
+source = "feed"
+where = "order_ref present"
+key = ["symbol"]
+aggregates = ["count as n", "first(order_ref) as first", "last(order_ref) as last"]
+window = {{ type = "tumbling", size = "10 ms" }}
+[sink.out]
+type = "stdout"
+format = "csv"
+""")
+            run = tidewire("run", config)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            # Number 20 came on neither line; 39 came behind 40, which the end of the file found waiting.
+            self.assertEqual([row.split(",")[-4:] for row in run.stdout.split()[1:]],
+                             [["AAPL", "8", "2", "9"], ["AAPL", "10", "10", "19"], ["AAPL", "9", "21", "29"],
+                              ["AAPL", "10", "30", "39"], ["AAPL", "1", "40", "40"]])
+            self.assertIn("noted gap: 1\n", run.stderr)
+            self.assertIn("dropped duplicate: 36\n", run.stderr)
+            self.assertNotIn("not balanced", run.stderr)
+            digests.add(closing(run)[-1])
+        self.assertEqual(len(digests), 1)
+
+
 class Windows(Folder):
     def test_equal_an_independent_count(self):
         run = tidewire("run", self.config('type = "stdout"\nformat = "json"'))
