@@ -40,8 +40,10 @@ dpdk::PortOptions port_options(const SourceConfig& source, const OpenOptions& op
   return port;
 }
 
-uring::FileSourceOptions file_options(const FileConfig& file) {
+uring::FileSourceOptions file_options(const SourceConfig& source) {
+  const FileConfig& file = source.file;
   uring::FileSourceOptions options;
+  if (source.format) options.records = source.format->records();
   options.block_bytes = file.block_size;
   options.depth = file.depth;
   options.follow = file.follow;
@@ -87,7 +89,7 @@ class Sources final : public OpenSources {
                                                     std::string& said) override {
     const SourceConfig& source = sources_[s];
     if (source.type == SourceType::kPort) return ports_[s]->queue(static_cast<uint16_t>(lane));
-    uring::FileSourceOptions options = file_options(source.file);
+    uring::FileSourceOptions options = file_options(source);
     options.arena = &arena;
     std::string why;
     if (source.file.reader == FileReader::kAuto) {
@@ -144,7 +146,7 @@ absl::StatusOr<std::unique_ptr<OpenSources>> OpenSources::open(
 }
 
 uint64_t source_memory(const SourceConfig& source) {
-  if (source.type == SourceType::kFile) return uring::FileSource::memory(file_options(source.file));
+  if (source.type == SourceType::kFile) return uring::FileSource::memory(file_options(source));
   const dpdk::PortOptions port = port_options(source, {});
   const auto device = dpdk::parse_device(port.device);
   if (!device.ok()) return 0;  // open() says what is wrong with it

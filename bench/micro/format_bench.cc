@@ -3,6 +3,8 @@
 // last-level cache or memory and not from L1.
 #include <benchmark/benchmark.h>
 
+#include <array>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -233,6 +235,39 @@ void BM_ipfix_record(benchmark::State& state) {
   run(state, flow_packets(10), "netflow", kFlowColumns);
 }
 
+// A line a packet, of three fields and a time.
+void run_text(benchmark::State& state, const char* format, const char* line,
+              const char* head = nullptr) {
+  FormatOptions options;
+  options.time = "t";
+  options.time_unit = TextTimeUnit::kNanoseconds;
+  options.fields = {"host text", "load decimal(2)", "n integer"};
+  bool first = head != nullptr;
+  const Frames frames = make_frames(kTotal, [&](Rng& rng) {
+    std::array<char, 256> text{};
+    const int bytes = first ? std::snprintf(text.data(), text.size(), "%s", head)
+                            : std::snprintf(text.data(), text.size(), line, rng.below(1000),
+                                            rng.below(100), rng.below(1'000'000),
+                                            kArrival + static_cast<int64_t>(rng.below(1 << 30)));
+    first = false;
+    return PacketBuilder()
+        .ethernet()
+        .ipv4(1, 2)
+        .udp(1, 2, Bytes(text.begin(), text.begin() + bytes))
+        .finish();
+  });
+  run(state, frames, format, {"host", "load", "n"}, options);
+}
+void BM_influx_line(benchmark::State& state) {
+  run_text(state, "influx", "cpu,host=web-%lu load=%lu.25,n=%lui %ld");
+}
+void BM_csv_line(benchmark::State& state) {
+  run_text(state, "csv", "web-%lu,%lu.25,%lu,%ld", "host,load,n,t");
+}
+void BM_json_line(benchmark::State& state) {
+  run_text(state, "json", R"({"host":"web-%lu","load":%lu.25,"n":%lu,"t":%ld})");
+}
+
 BENCHMARK(BM_memcpy_64B);
 BENCHMARK(BM_packet_64B_usual_columns);
 BENCHMARK(BM_packet_64B_no_columns);
@@ -245,6 +280,9 @@ BENCHMARK(BM_memcpy_itch_thirty_messages);
 BENCHMARK(BM_netflow5_record);
 BENCHMARK(BM_netflow9_record);
 BENCHMARK(BM_ipfix_record);
+BENCHMARK(BM_influx_line);
+BENCHMARK(BM_csv_line);
+BENCHMARK(BM_json_line);
 
 }  // namespace
 }  // namespace tidewire

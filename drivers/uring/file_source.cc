@@ -47,8 +47,6 @@ uint64_t block_memory(const FileSourceOptions& options) {
   return blocks * options.block_bytes;
 }
 
-bool is_capture(FileKind kind) { return kind == FileKind::kPcap || kind == FileKind::kPcapng; }
-
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd) : fd_(fd) {}
@@ -75,7 +73,7 @@ FileSource::FileSource(const FileSourceOptions& options, std::span<std::byte> bl
     : options_(options),
       blocks_(blocks),
       feed_(blocks, options.block_bytes, options.depth),
-      framer_(spill) {}
+      framer_(spill, options.records) {}
 
 uint64_t FileSource::memory(const FileSourceOptions& options) {
   return block_memory(options) + CaptureFramer::kSpillBytes;
@@ -127,8 +125,14 @@ absl::StatusOr<std::unique_ptr<FileSource>> FileSource::open(const std::vector<s
 }
 
 // What kind of file, and is it one that can be read? Compressed ones are looked into.
-absl::StatusOr<FileSource::File> FileSource::look_at(const std::string& path, bool follow,
-                                                     Decompressor* decompressor) {
+// Whether the framer reads it as it is: a capture, or where the format has records of its own, all
+// that is not compressed.
+bool FileSource::is_readable(FileKind kind) const {
+  if (kind == FileKind::kPcap || kind == FileKind::kPcapng) return true;
+  return kind == FileKind::kOther && options_.records != FileRecords::kCaptures;
+}
+
+absl::StatusOr<FileSource::File> FileSource::look_at(const std::string& path, bool follow) {
   // O_NONBLOCK: else a named pipe is not refused but waited for, until somebody writes it.
   const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return cannot(path, errno);
@@ -145,7 +149,7 @@ absl::StatusOr<FileSource::File> FileSource::look_at(const std::string& path, bo
   if (got < 0) return cannot(path, errno);
   std::span<const std::byte> start(head.data(), static_cast<size_t>(got));
   File file{.path = path, .bytes = static_cast<uint64_t>(about.st_size), .kind = file_kind(start)};
-  if (is_capture(file.kind)) return file;
+  if (is_readable(file.kind)) return file;
   if (follow && got < 4) {  // its writer has not begun yet
     file.kind = FileKind::kPcap;
     return file;
@@ -156,13 +160,13 @@ absl::StatusOr<FileSource::File> FileSource::look_at(const std::string& path, bo
     if (follow)
       return absl::InvalidArgumentError("cannot follow " + path +
                                         ": it is compressed (follow a plain capture)");
-    decompressor->begin(fd.get(), file.kind);
+    decompressor_->begin(fd.get(), file.kind);
     size_t filled = 0;
-    decompressor->read(head, filled);
-    if (decompressor->failure())
-      return absl::InvalidArgumentError("cannot read " + path + ": " + decompressor->failure());
+    decompressor_->read(head, filled);
+    if (decompressor_->failure())
+      return absl::InvalidArgumentError("cannot read " + path + ": " + decompressor_->failure());
     start = std::span(head).first(filled);
-    if (is_capture(file_kind(start))) return file;
+    if (is_readable(file_kind(start))) return file;
     inside = "what is compressed in it is ";
   }
   return absl::InvalidArgumentError("cannot read " + path + ": not a capture, " + inside +
@@ -173,8 +177,7 @@ absl::StatusOr<FileSource::File> FileSource::look_at(const std::string& path, bo
 absl::Status FileSource::take_files(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     if (!decompressor_) decompressor_ = std::make_unique<Decompressor>();
-    absl::StatusOr<File> file =
-        look_at(path, options_.follow && &path == &paths.back(), decompressor_.get());
+    absl::StatusOr<File> file = look_at(path, options_.follow && &path == &paths.back());
     if (!file.ok()) return file.status();
     bytes_total_ += file->bytes;
     files_.push_back(*std::move(file));
@@ -184,7 +187,7 @@ absl::Status FileSource::take_files(const std::vector<std::string>& paths) {
 
 void FileSource::describe_files(std::string_view pages) {
   const auto packed = static_cast<size_t>(std::count_if(
-      files_.begin(), files_.end(), [](const File& file) { return !is_capture(file.kind); }));
+      files_.begin(), files_.end(), [this](const File& file) { return !is_readable(file.kind); }));
   description_ = files_.size() == 1 ? files_[0].path : std::to_string(files_.size()) + " files";
   description_ += ", " + size_text(bytes_total_);
   const std::string block = size_text(options_.block_bytes);
@@ -349,9 +352,9 @@ Received FileSource::fail(const char* cause) {
 
 // The file at_ is read through. kNothing: another one has begun.
 Received FileSource::next_file() {
-  const uint64_t cut = framer_.counts().cut_records;
+  const uint64_t cut = framer_.counts().cut_records + framer_.counts().long_lines;
   if (framer_.finish() == Framed::kFailed) return fail(framer_.failure());
-  add(errors_, framer_.counts().cut_records - cut);
+  add(errors_, framer_.counts().cut_records + framer_.counts().long_lines - cut);
   if (at_ + 1 == files_.size()) {
     ended_ = true;
     return Received::kEnded;
@@ -385,6 +388,7 @@ Received FileSource::receive(Burst& burst) {
       case Pull::kFailed:
         return Received::kFailed;
       case Pull::kEnded: {
+        if (framer_.feed_end()) break;
         const Received received = next_file();
         if (received != Received::kNothing) return received;
         ++blocks;

@@ -36,9 +36,10 @@ enum class Reader : uint8_t { kUring, kPread };
 struct FileSourceOptions {
   Reader reader = Reader::kUring;
   uint32_t block_bytes = 256 << 10;
-  uint32_t depth = 8;      // reads in flight; two blocks more are in memory
-  bool direct = true;      // O_DIRECT where the file system has it
-  bool follow = false;     // the last file grows: wait at its end, for ever
+  uint32_t depth = 8;   // reads in flight; two blocks more are in memory
+  bool direct = true;   // O_DIRECT where the file system has it
+  bool follow = false;  // the last file grows: wait at its end, for ever
+  FileRecords records = FileRecords::kCaptures;
   Arena* arena = nullptr;  // where blocks come from; null: the source's own
 };
 
@@ -75,12 +76,12 @@ class FileSource final : public Source {
 
   FileSource(const FileSourceOptions& options, std::span<std::byte> blocks,
              std::span<std::byte> spill);
-  static absl::StatusOr<File> look_at(const std::string& path, bool follow,
-                                      Decompressor* decompressor);
+  absl::StatusOr<File> look_at(const std::string& path, bool follow);
+  bool is_readable(FileKind kind) const;
   absl::Status take_files(const std::vector<std::string>& paths);
   void describe_files(std::string_view pages);
   bool compressed() const {
-    return files_[at_].kind != FileKind::kPcap && files_[at_].kind != FileKind::kPcapng;
+    return files_[at_].kind == FileKind::kGzip || files_[at_].kind == FileKind::kZstd;
   }
   bool open_file();
   void try_direct();

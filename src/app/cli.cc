@@ -331,8 +331,13 @@ aggregate of it needs "FIELD present" in `where`.
   text += std::string(kAggregatesHelp) + std::string(kColumnsHelp);
   for (const std::string_view name : format_names()) {
     text += "\nformat = \"" + std::string(name) + "\"\n";
-    const FormatPtr format = *open_format(name);
-    for (const Field& field : format->schema().fields) {
+    const auto format = open_format(name);
+    // Texts have no schema of their own; some do not open before they are told more.
+    if (!format.ok() || (*format)->records() == FileRecords::kLines) {
+      text += "  those that the source declares in `fields`, and sender\n";
+      continue;
+    }
+    for (const Field& field : (*format)->schema().fields) {
       std::string column = std::string(field.name) + (field.may_be_absent ? " ?" : "");
       column.resize(std::max<size_t>(column.size(), 18), ' ');
       text += "  " + column + "  " + std::string(field.help) + "\n";

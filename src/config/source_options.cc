@@ -34,6 +34,8 @@ constexpr std::string_view kSourceTypes = "file port";
 constexpr std::string_view kFileLanes = "one per_file";
 constexpr std::string_view kReaders = "auto uring pread";
 constexpr std::string_view kFlowTimes = "flow_end flow_start export arrival";
+constexpr std::string_view kTimeUnits = "auto text s ms us ns";
+constexpr std::string_view kMissingTimes = "drop arrival";
 constexpr std::string_view kSampling = "as_is multiply";
 constexpr std::string_view kClocks = "none nanoseconds microseconds ticks";
 constexpr std::string_view kLateness = "partition lane";
@@ -45,18 +47,23 @@ constexpr std::string_view kGuards = "accept drop divert";
 const Option kOptions[] = {
     // ---- [source.NAME]
     choice("source", "type", kRequired, kSourceTypes,
-           "file: captures on disk (pcap, pcapng, gzip or zstd of them). port: a network port by "
+           "file: captures on disk (pcap, pcapng), files of records where the format has some, "
+           "gzip or "
+           "zstd of them. port: a network port by "
            "DPDK.",
            [](Target& t, const Value& v) { t.source->type = chosen<SourceType>(kSourceTypes, v); })
         .shown("file"),
     option("source", "format", Kind::kText, "packet", 1, 64,
            "How packets become events: packet (headers of Ethernet to TCP), itch (Nasdaq ITCH "
-           "5.0 in MoldUDP64), netflow (NetFlow 5, 9 and IPFIX), sflow (version 5).",
+           "5.0 in MoldUDP64), netflow (NetFlow 5, 9 and IPFIX), sflow (version 5), influx (line "
+           "protocol), csv, json "
+           "(JSON lines).",
            [](Target& t, const Value& v) { t.source->format_name = v.text; }),
-    option("source", "zone", Kind::kText, "America/New_York", 1, 64,
-           "The zone whose midnight the format's times count from (IANA name).",
+    option("source", "zone", Kind::kText, "", 0, 64,
+           "The zone whose midnight or wall clock the format's times mean (IANA name). Empty: itch "
+           "America/New_York, texts UTC.",
            [](Target& t, const Value& v) { t.source->format_options.zone = v.text; })
-        .when("format=itch"),
+        .when("format=itch csv json"),
     option("source", "date", Kind::kText, "", 0, 10,
            "Day of the messages in files that have no arrival stamps, such as \"2019-10-30\". "
            "Empty: messages without an arrival have no time.",
@@ -73,6 +80,46 @@ const Option kOptions[] = {
         "once. 0 s: messages count as they come.",
         [](Target& t, const Value& v) { t.source->format_options.reorder_wait = duration(v); })
         .when("format=itch"),
+    option("source", "fields", Kind::kTexts, "", 0, 62,
+           "What a record holds: \"NAME TYPE\", or \"NAME TYPE from PLACE\" where it has another "
+           "name there, or is column #3 of a CSV or member /of/a/path of JSON. Types: integer, "
+           "decimal(2), text, text(32), address, flag.",
+           [](Target& t, const Value& v) { t.source->format_options.fields = v.texts; })
+        .when("format=influx csv json"),
+    option("source", "time", Kind::kText, "", 0, 256,
+           "Where the time stands, as a PLACE of `fields`.",
+           [](Target& t, const Value& v) { t.source->format_options.time = v.text; })
+        .when("format=csv json"),
+    choice(
+        "source", "time_unit", "auto", kTimeUnits,
+        "text: as 2024-05-01T13:30:00Z. s to ns: a number since 1970, with decimals or not. auto: "
+        "ns for influx, text elsewhere.",
+        [](Target& t, const Value& v) {
+          t.source->format_options.time_unit = chosen<TextTimeUnit>(kTimeUnits, v);
+        })
+        .when("format=influx csv json"),
+    choice("source", "missing_time", "drop", kMissingTimes,
+           "What becomes of a record without a time that can be read. arrival: it has the time at "
+           "which it came, counted; lines of a file have none.",
+           [](Target& t, const Value& v) {
+             t.source->format_options.time_may_be_arrival = v.text == "arrival";
+           })
+        .when("format=influx csv json"),
+    option("source", "separator", Kind::kText, ",", 1, 3,
+           "Between values: a character, or \"tab\".",
+           [](Target& t, const Value& v) {
+             t.source->format_options.separator = v.text == "tab" ? '\t' : v.text[0];
+           })
+        .when("format=csv")
+        .checked([](const Value& v) {
+          return v.text.size() == 1 || v.text == "tab" ? nullptr
+                                                       : "must be one character, or \"tab\"";
+        }),
+    option("source", "header", Kind::kBool, "true", 0, 1,
+           "The first line names the columns. false: they go by number, as in \"load integer from "
+           "#3\".",
+           [](Target& t, const Value& v) { t.source->format_options.header = v.number != 0; })
+        .when("format=csv"),
     choice("source", "flow_time", "flow_end", kFlowTimes,
            "Which time of a flow is its event time. Where it is missing, the export time counts.",
            [](Target& t, const Value& v) {

@@ -34,6 +34,13 @@ enum class LinkType : uint16_t {
   kPayload = 0xFFFF,
 };
 
+// What the files of a format hold where they are no captures.
+enum class FileRecords : uint8_t {
+  kCaptures,  // nothing else
+  kLines,     // text, a line a record: ended by LF or CR LF, the last one by the file's end too
+  kMessages,  // a length of two bytes, big-endian, before each; 0: the end (Nasdaq's BinaryFILE)
+};
+
 struct Burst {
   LaneId lane{};
   uint32_t limit = kBurstMax;  // most packets that the source may put in; the caller's

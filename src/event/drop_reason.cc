@@ -46,6 +46,7 @@ std::string_view to_string(Note note) {
       "fragment_lost",
       "fragment_overlap",
       "too_deep",
+      "text_cut",
       "leap_second",
   };
   static_assert(std::size(kNames) == static_cast<size_t>(Note::kCount));

@@ -62,6 +62,7 @@ enum class Note : uint8_t {
   kFragmentLost,     // fragments whose others did not come in time, or found no room
   kFragmentOverlap,  // fragments that contradict each other: all refused
   kTooDeep,          // a tunnel inside more tunnels than are opened
+  kTextCut,      // a text that is longer than its field: its beginning is kept
   kLeapSecond,       // a second that our time scale lacks: the end of the one before
   kCount,
 };

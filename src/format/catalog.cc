@@ -5,7 +5,10 @@
 #include <array>
 
 #include "base/strings.h"
+#include "format/csv.h"
+#include "format/influx.h"
 #include "format/itch.h"
+#include "format/json.h"
 #include "format/netflow.h"
 #include "format/packet.h"
 #include "format/sflow.h"
@@ -19,10 +22,10 @@ struct Known {
 };
 
 constexpr std::array kKnown{
-    Known{"packet", open_packet_format},
-    Known{"itch", open_itch_format},
-    Known{"netflow", open_netflow_format},
-    Known{"sflow", open_sflow_format},
+    Known{"packet", open_packet_format},   Known{"itch", open_itch_format},
+    Known{"netflow", open_netflow_format}, Known{"sflow", open_sflow_format},
+    Known{"influx", open_influx_format},   Known{"csv", open_csv_format},
+    Known{"json", open_json_format},
 };
 
 constexpr auto kNames = [] {

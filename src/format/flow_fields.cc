@@ -20,8 +20,8 @@ Field moment(std::string_view name, std::string_view help) {
 
 }  // namespace
 
-std::vector<FlowField> flow_fields(const std::vector<OwnElement>& own) {
-  std::vector<FlowField> fields = {
+std::vector<ValueField> flow_fields(const std::vector<OwnElement>& own) {
+  std::vector<ValueField> fields = {
       {address("src", "source address"), kSrc},
       {address("dst", "destination address"), kDst},
       {number("src_port", 16, "source port"), kSrcPort},
@@ -83,7 +83,7 @@ std::vector<FlowField> flow_fields(const std::vector<OwnElement>& own) {
     if (own[i].text) field.type = FieldType::kText, field.words = 2;
     fields.push_back({field, static_cast<uint8_t>(kFirstOwn + 2 * i)});
   }
-  for (FlowField& f : fields) f.field.non_negative = f.field.type != FieldType::kTime;
+  for (ValueField& f : fields) f.field.non_negative = f.field.type != FieldType::kTime;
   return fields;
 }
 

@@ -18,7 +18,7 @@ class NetflowFormat final : public Format {
   explicit NetflowFormat(NetflowOptions options) : options_(std::move(options)) {
     options_.fields = flow_fields(options_.own);
     schema_.format = "netflow";
-    for (const FlowField& field : options_.fields) schema_.fields.push_back(field.field);
+    for (const ValueField& field : options_.fields) schema_.fields.push_back(field.field);
   }
   const Schema& schema() const override { return schema_; }
   std::unique_ptr<Parser> make_parser(const ParserOptions& options,
@@ -53,9 +53,9 @@ absl::StatusOr<FormatPtr> open_netflow_format(const FormatOptions& options) {
       return refuse("elements: '" + text +
                     "' is none; write \"NUMBER as NAME\" or "
                     "\"ENTERPRISE/NUMBER as NAME\", with \" text\" behind it where it is one");
-    const std::vector<FlowField> taken = flow_fields(made.own);
+    const std::vector<ValueField> taken = flow_fields(made.own);
     if (std::any_of(taken.begin(), taken.end(),
-                    [&](const FlowField& f) { return f.field.name == own->name; }))
+                    [&](const ValueField& f) { return f.field.name == own->name; }))
       return refuse("elements: there is a field '" + own->name + "' already");
     made.own.push_back(*own);
   }

@@ -478,8 +478,8 @@ void NetflowParser::emit_piece(EventBatch& batch, LaneCounts& counts) {
 
 void NetflowParser::emit(EventTime time, EventBatch& batch, LaneCounts& counts) {
   const uint32_t n = batch.count;
-  append(time, context_.arrival, columns_.partition(values_), batch, counts);
-  if (batch.count > n) columns_.write(values_, batch, n);
+  append(time, context_.arrival, columns_.partition(values_.data()), batch, counts);
+  if (batch.count > n) columns_.write(values_.data(), batch, n);
 }
 
 }  // namespace tidewire::flow

@@ -14,7 +14,7 @@ namespace tidewire::flow {
 // Numbers that a flow over several intervals is shared out in.
 inline constexpr std::array<uint8_t, 5> kShared{kBytes, kPackets, kFlows, kBytesOut, kPacketsOut};
 
-class NetflowParser final : public MessageParser<NetflowParser, TwoWords, FlowWriter> {
+class NetflowParser final : public MessageParser<NetflowParser, TwoWords, PartitionWriter> {
  public:
   NetflowParser(const ParserOptions& options, const ColumnMap& columns,
                 const NetflowOptions& netflow)
@@ -64,7 +64,7 @@ class NetflowParser final : public MessageParser<NetflowParser, TwoWords, FlowWr
   void emit_piece(EventBatch& batch, LaneCounts& counts);
 
   const NetflowOptions& options_;
-  FlowColumns columns_;
+  ValueColumns columns_;
   TemplateTable templates_;
   Template record5_;
   Exporters exporters_;

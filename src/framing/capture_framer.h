@@ -16,6 +16,10 @@
 //
 // A burst holds packets of one block and at most one spilled one, which is overwritten by the next
 // call. Errors are final for the file and name the byte: failure().
+//
+// Files that are no captures are cut into the records that their format has (event/burst.h,
+// FileRecords), without an arrival stamp; blank lines are none. Behind the last block of a file
+// feed_end() ends the line that may be open.
 #pragma once
 
 #include <array>
@@ -36,11 +40,14 @@ enum class Framed : uint8_t {
 
 class CaptureFramer {
  public:
-  explicit CaptureFramer(std::span<std::byte> spill);  // kSpillBytes; the caller's memory
+  // `spill`: kSpillBytes; the caller's memory.
+  explicit CaptureFramer(std::span<std::byte> spill, FileRecords records = FileRecords::kCaptures);
   static constexpr size_t kSpillBytes = kMaxUnit;
 
   void begin();  // a new file; counts go on
   void feed(std::span<const std::byte> block);
+  // True: a line was open, and is to be framed before finish().
+  bool feed_end();
   Framed frame(Burst& burst);
   // No more bytes: an incomplete record is counted. kFailed where there was no whole file header.
   Framed finish();
@@ -49,15 +56,22 @@ class CaptureFramer {
   const char* failure() const { return failure_.data(); }  // lives as long as the framer
 
  private:
-  enum class Format : uint8_t { kUnknown, kPcapHeader, kPcap, kPcapng };
+  enum class Format : uint8_t { kUnknown, kPcapHeader, kPcap, kPcapng, kLines, kMessages, kEnded };
 
+  void find_format(const std::byte* at, const std::byte* end);
   Stop read(const std::byte* at, const std::byte* end, Burst& burst);
+  Stop read_messages(const std::byte* at, const std::byte* end, Burst& burst);
+  Framed frame_lines(Burst& burst);
+  void keep_line(const std::byte* end);
+  void append_record(const std::byte* data, size_t bytes, Burst& burst);
   Framed fail(uint64_t offset, std::string_view what);
 
   std::span<std::byte> spill_;
-  uint32_t spilled_ = 0;  // bytes of the waiting record
-  uint32_t need_ = 0;     // bytes that it takes to go on with it
-  uint64_t skip_ = 0;     // bytes to step over before the next record
+  FileRecords records_;
+  uint32_t spilled_ = 0;    // bytes of the waiting record
+  uint32_t need_ = 0;       // bytes that it takes to go on with it
+  uint64_t skip_ = 0;       // bytes to step over before the next record
+  bool long_line_ = false;  // its rest is left out
   const std::byte* at_ = nullptr;
   const std::byte* end_ = nullptr;
   uint64_t end_offset_ = 0;  // of the file, at end_

@@ -26,6 +26,7 @@ struct CaptureCounts {
   uint64_t longer_than_wire = 0;  // packets that hold more bytes than were on the wire
   uint64_t skipped_blocks = 0;    // pcapng blocks that hold no packets
   uint64_t cut_records = 0;       // the last record of a file was incomplete
+  uint64_t long_lines = 0;        // above kMaxCaptured: left out
 };
 
 // Why and where a format's loop over contiguous bytes came to a halt. Everything before `at` is

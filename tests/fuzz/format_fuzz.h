@@ -123,6 +123,8 @@ inline int run_format(std::string_view name, const uint8_t* data, size_t size) {
     options.spread = {60 * kSecond};
     options.template_wait = {600 * kSecond};
     options.elements = {"96 as name text", "29305/1 as bytes_back"};
+    options.time = "t";
+    options.fields = {"a text(8)", "b decimal(2)", "c address from /o/c", "d flag", "e integer"};
     return *open_format(name, options);
   };
   static const FormatPtr opened[] = {open({}), open({3 * kSecond})};

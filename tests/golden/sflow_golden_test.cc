@@ -57,9 +57,11 @@ std::vector<Row> read(const std::string& name, const std::vector<std::string>& f
 std::vector<Row> counters_of(const std::string& text) {
   static const std::regex kSample(
       R"(ifindex (\d+), iftype \d+, ifspeed (\d+),[^\n]*\n[^\n]*\n)"
-      R"(\s*In octets (\d+), unicast pkts (\d+), multicast pkts (\d+), broadcast pkts (\d+), discards (\d+)\n)"
+      R"(\s*In octets (\d+), unicast pkts (\d+), multicast pkts (\d+), )"
+      R"(broadcast pkts (\d+), discards (\d+)\n)"
       R"(\s*In errors (\d+),[^\n]*\n)"
-      R"(\s*Out octets (\d+), unicast pkts (\d+), multicast pkts (\d+), broadcast pkts (\d+), discards (\d+)\n)"
+      R"(\s*Out octets (\d+), unicast pkts (\d+), multicast pkts (\d+), )"
+      R"(broadcast pkts (\d+), discards (\d+)\n)"
       R"(\s*Out errors (\d+))");
   std::vector<Row> rows;
   for (std::sregex_iterator at(text.begin(), text.end(), kSample), end; at != end; ++at) {

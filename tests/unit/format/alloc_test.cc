@@ -14,7 +14,7 @@ namespace {
 uint64_t allocations(const std::string& format, const std::string& partition_field,
                      const Burst& burst, const FormatOptions& more = {}) {
   ParserOptions options;
-  options.partition_field = schema_of(format).find(partition_field);
+  options.partition_field = opened(format, more).schema().find(partition_field);
   auto parser = parser_of(format, {partition_field}, options, more);
   auto batch = std::make_unique<EventBatch>();
   LaneCounts counts;
@@ -60,6 +60,23 @@ TEST(Alloc, ParsersAllocateNothing) {
                   .finish());
   }
   EXPECT_EQ(allocations("netflow", "stream", flows.burst()), 0u);
+  for (const auto& [format, line] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"csv", "1700000000,\"a \"\"b\"\"\",-1.25e3,10.0.0.1\n"},
+           {"influx", "m,host=a\\ b load=1.5,ip=\"10.0.0.1\" 1700000000\n"},
+           {"json", R"({"t":1700000000,"host":"h\u00e9","load":1.25e2,"ip":"2001:db8::1"})"}}) {
+    BurstBuilder lines;
+    FormatOptions options;
+    options.fields = {"host text", "load decimal(2)", "ip address"};
+    options.time = "t";
+    options.time_unit = TextTimeUnit::kSeconds;
+    const std::string_view head = "t,host,load,ip\n", bad = "\"{,=";
+    lines.add(Bytes(head.begin(), head.end()), 0, LinkType::kPayload);
+    for (uint32_t i = 0; i < 240; ++i) {
+      const std::string_view text = i % 9 == 0 ? bad : line;
+      lines.add(Bytes(text.begin(), text.end()), 0, LinkType::kPayload);
+    }
+    EXPECT_EQ(allocations(format, "host", lines.burst(), options), 0u) << format;
+  }
 }
 
 }  // namespace

@@ -508,7 +508,9 @@ TEST(FlowKey, Ipv4IsReadBackExactly) {
 
 TEST(Catalog, NamesAndErrors) {
   for (const std::string_view name : format_names()) {
-    const auto format = open_format(name);
+    FormatOptions options;
+    options.time = "t";
+    const auto format = open_format(name, options);
     ASSERT_TRUE(format.ok()) << format.status();
     EXPECT_EQ((*format)->schema().format, name);
   }
