@@ -516,6 +516,7 @@ class ItchFormat final : public Format {
   ItchFormat(DayClock clock, Duration wait) : clock_(std::move(clock)), wait_(wait) {}
   const Schema& schema() const override { return schema_; }
   bool has_marks() const override { return true; }
+  FileRecords records() const override { return FileRecords::kMessages; }
   std::unique_ptr<Parser> make_parser(const ParserOptions& options,
                                       const ColumnMap& columns) const override {
     return std::make_unique<ItchParser>(options, columns, clock_, wait_);

@@ -102,4 +102,39 @@ class Text(unittest.TestCase):
         self.assertIn("not a capture, text", run.stderr)
 
 
+class Messages(unittest.TestCase):
+    def test_a_day_file_of_itch(self):
+        """Nasdaq's BinaryFILE: a length of two bytes before each message, 0 at the end. 34200 s after midnight of New York
+        on 2019-10-30 is 13:30 in UTC."""
+        def message(kind, since, body):
+            data = kind + (7).to_bytes(2, "big") + bytes(2) + since.to_bytes(6, "big") + body
+            return len(data).to_bytes(2, "big") + data
+        opening = 34_200 * 10**9
+        with tempfile.TemporaryDirectory() as folder:
+            day = pathlib.Path(folder) / "day.itch"
+            day.write_bytes(message(b"D", opening, (5).to_bytes(8, "big")) + message(b"D", opening + 10**9, (6).to_bytes(8, "big")) +
+                            bytes(2) + b"behind the end")
+            config = pathlib.Path(folder) / "day.conf"
+            config.write_text(f"""
+[source.day]
+type = "file"
+path = "{day}"
+format = "itch"
+date = "2019-10-30"
+[query.all]
+source = "day"
+key = ["type", "stock_locate"]
+aggregates = ["count"]
+window = {{ type = "tumbling", size = "1 s" }}
+[sink.out]
+type = "stdout"
+format = "csv"
+""")
+            run = subprocess.run([BINARY, "run", str(config)], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        rows = list(csv.DictReader(run.stdout.splitlines()))
+        self.assertEqual([(ns(row["start"]), row["type"], row["stock_locate"], row["count"]) for row in rows],
+                         [(ns("2019-10-30T13:30:00") + i * 10**9, "D", "7", "1") for i in range(2)])
+
+
 unittest.main(argv=sys.argv[:1], verbosity=2)
