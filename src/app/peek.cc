@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/clock_hints.h"
 #include "app/layout.h"
 #include "base/strings.h"
 #include "format/catalog.h"
@@ -114,6 +115,25 @@ void print_counts(uint64_t printed, const LaneCounts& counts) {
   std::fprintf(stderr, "\n");
 }
 
+// What is wrong at first sight: with the clock, or with the choice of format.
+void print_hints(const ClockHints& clock, const SourceConfig& source, const LaneCounts& counts) {
+  if (clock.any_offset()) std::fprintf(stderr, "tidewire: %s\n", clock.offsets().c_str());
+  for (const std::string& hint : clock.hints())
+    std::fprintf(stderr, "tidewire: hint: %s\n", hint.c_str());
+  if (counts.packets == 0 || counts.ended.passed_on > 0) return;
+  const EventCounts& ended = counts.ended;
+  if (ended.no_time + ended.out_of_range > 0)
+    std::fprintf(stderr,
+                 "tidewire: hint: no event has a usable time: %" PRIu64 " have none, %" PRIu64
+                 " are out of range (a wrong unit, or a wrong place)\n",
+                 ended.no_time, ended.out_of_range);
+  else
+    std::fprintf(stderr,
+                 "tidewire: hint: nothing here is an event of format %s; another one may "
+                 "read it: tidewire help fields lists them\n",
+                 source.format_name.c_str());
+}
+
 bool interrupted() {
   sigset_t pending;
   sigpending(&pending);
@@ -161,6 +181,7 @@ int peek(const CommandLine& line, const Topology& topology) {
 
   Printer printer(fields, columns);
   LaneCounts counts;
+  ClockHints clock;
   auto burst = std::make_unique<Burst>();
   auto batch = std::make_unique<EventBatch>();
   uint64_t printed = 0;
@@ -169,6 +190,7 @@ int peek(const CommandLine& line, const Topology& topology) {
     parser->begin(*burst);
     for (bool more = true; more;) {
       more = parser->next(*batch, counts);
+      for (uint32_t i = 0; i < batch->count; ++i) clock.add(batch->time[i], batch->arrival[i]);
       for (uint32_t i = 0; i < batch->count && printed < line.count; ++i, ++printed)
         printer.print(*batch, i);
     }
@@ -190,6 +212,7 @@ int peek(const CommandLine& line, const Topology& topology) {
   }
   std::fflush(stdout);
   print_counts(printed, counts);
+  print_hints(clock, source, counts);
   if (got != Received::kFailed) return kExitOk;
   SourceCounters counters;
   (*lane)->sample(counters);
