@@ -246,8 +246,8 @@ port and reserves nothing.
   --count N         how many events (20)
 
 One line an event: event time, how long before its arrival it happened (skew), partition, fields.
-At the end: what was dropped or odd, by name; how far event times lie from arrivals, and what that says of
-the source's clock (a wrong unit, local time, TAI, never set).
+At the end: what was dropped or odd, by name; how far event times lie from arrivals, and what that
+says of the source's clock (a wrong unit, local time, TAI, never set).
 
   tidewire peek trace.pcapng --count 5
   tidewire peek totalview.pcap --format itch

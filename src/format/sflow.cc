@@ -289,7 +289,7 @@ void SflowParser::read_packet(EventBatch& batch, LaneCounts& counts) {
 
 bool SflowParser::take_words(uint32_t words, const uint8_t*& at, const uint8_t* end,
                              LaneCounts& counts) const {
-  if (end - at < static_cast<std::ptrdiff_t>(4 * words)) {
+  if (end - at < std::ptrdiff_t{4} * words) {
     counts.note(Note::kUnreadable);
     return false;
   }

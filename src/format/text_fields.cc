@@ -223,7 +223,9 @@ absl::StatusOr<std::vector<TextField>> parse_text_fields(const std::vector<std::
   uint32_t slot = kFirstSlot;
   for (const std::string& text : fields) {
     const auto refuse = [&](const std::string& why) {
-      return absl::InvalidArgumentError(to_absl("fields: '" + text + "' " + why));
+      std::string whole = "fields: '";
+      whole.append(text).append("' ").append(why);
+      return absl::InvalidArgumentError(to_absl(whole));
     };
     const size_t space = text.find(' ');
     if (space == std::string::npos) return refuse("lacks its type: write \"NAME integer\"");
