@@ -8,12 +8,13 @@
 #include "event/burst.h"
 #include "event/drop_reason.h"
 #include "format/bytes.h"
+#include "format/fragments.h"
 #include "format/headers.h"
 
 namespace tidewire {
 
 struct Datagram {
-  const uint8_t* at = nullptr;
+  const uint8_t* at = nullptr;  // null: a fragment that is kept, and nothing to read
   const uint8_t* end = nullptr;
   bool cut = false;  // the capture ends before the datagram does
   // Absent in a file of records.
@@ -21,9 +22,10 @@ struct Datagram {
   int32_t source_port = kAbsent, target_port = kAbsent;
 };
 
-// Packet i of the burst. A reason: it is no datagram, and `out` means nothing.
+// Packet i of the burst. A reason: it is no datagram, and `out` means nothing. `fragments`: joins
+// what has come in pieces; null: a first fragment is read as far as it goes.
 inline std::optional<DropReason> read_datagram(const Burst& burst, uint32_t i, Datagram& out,
-                                               LaneCounts& counts) {
+                                               LaneCounts& counts, Fragments* fragments = nullptr) {
   if (burst.link[i] == LinkType::kPayload) {
     out = {};
     out.at = reinterpret_cast<const uint8_t*>(burst.data[i]);
@@ -35,9 +37,27 @@ inline std::optional<DropReason> read_datagram(const Burst& burst, uint32_t i, D
   if (const auto reason = read_headers(burst.link[i], burst.data[i], burst.length[i],
                                        burst.wire_length[i], h, counts))
     return reason;
-  if (h.protocol != kUdp || !h.has_ports) return DropReason::kNotThisFormat;
-  const uint8_t* const udp = h.at(h.transport);
-  out.end = h.frame + h.end;
+  if (h.protocol != kUdp) return DropReason::kNotThisFormat;
+  const uint8_t* udp = nullptr;
+  if (fragments != nullptr && h.fragment != Fragment::kNone) {
+    uint32_t bytes = 0;
+    out = {};
+    switch (fragments->take(h, burst.arrival[i], udp, bytes, counts)) {
+      case Fragments::Took::kKept:
+        return std::nullopt;
+      case Fragments::Took::kRefused:
+        return DropReason::kMalformed;
+      case Fragments::Took::kWhole:
+        break;
+    }
+    out.end = udp + bytes;
+    h.payload_length = kAbsent;
+    h.wire_length = h.captured_length;
+  } else {
+    if (!h.has_ports) return DropReason::kNotThisFormat;
+    udp = h.at(h.transport);
+    out.end = h.frame + h.end;
+  }
   if (out.end - udp < 8) return DropReason::kTruncated;
   out.at = udp + 8;
   // The datagram may end before the frame's padding does, or the capture before the datagram.

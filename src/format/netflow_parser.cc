@@ -46,8 +46,12 @@ void NetflowParser::describe5() {
 
 void NetflowParser::open_packet(uint32_t i, EventBatch&, LaneCounts& counts) {
   Datagram datagram;
-  if (const auto reason = read_datagram(burst(), i, datagram, counts)) {
+  if (const auto reason = read_datagram(burst(), i, datagram, counts, &fragments_)) {
     counts.drop(*reason);
+    return;
+  }
+  if (datagram.at == nullptr) {
+    ++counts.packets_parsed;
     return;
   }
   const uint8_t* const at = datagram.at;

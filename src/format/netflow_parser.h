@@ -7,6 +7,7 @@
 #include "format/flow_fields.h"
 #include "format/flow_time.h"
 #include "format/flow_waiting.h"
+#include "format/fragments.h"
 #include "format/message_parser.h"
 
 namespace tidewire::flow {
@@ -69,6 +70,7 @@ class NetflowParser final : public MessageParser<NetflowParser, TwoWords, Partit
   Template record5_;
   Exporters exporters_;
   Waiting waiting_;
+  Fragments fragments_;
 
   // The open packet.
   Context packet_;

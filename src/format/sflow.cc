@@ -202,6 +202,7 @@ class SflowParser final : public MessageParser<SflowParser, Sample> {
 
   bool multiply_;
   flow::KeyedTable<flow::Stream> agents_;
+  Fragments fragments_;
 
   // The open datagram.
   EventTime arrival_{};
@@ -226,8 +227,12 @@ const uint8_t* take_address(const uint8_t* at, const uint8_t* end, TwoWords& out
 
 void SflowParser::open_packet(uint32_t i, EventBatch&, LaneCounts& counts) {
   Datagram datagram;
-  if (const auto reason = read_datagram(burst(), i, datagram, counts)) {
+  if (const auto reason = read_datagram(burst(), i, datagram, counts, &fragments_)) {
     counts.drop(*reason);
+    return;
+  }
+  if (datagram.at == nullptr) {
+    ++counts.packets_parsed;
     return;
   }
   const uint8_t* at = datagram.at;

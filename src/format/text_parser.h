@@ -39,8 +39,12 @@ class TextParser : public MessageParser<Self, TwoWords, PartitionWriter> {
  public:
   void open_packet(uint32_t i, EventBatch&, LaneCounts& counts) {
     Datagram datagram;
-    if (const auto reason = read_datagram(this->burst(), i, datagram, counts)) {
+    if (const auto reason = read_datagram(this->burst(), i, datagram, counts, &fragments_)) {
       counts.drop(*reason);
+      return;
+    }
+    if (datagram.at == nullptr) {
+      ++counts.packets_parsed;
       return;
     }
     rest_ = {reinterpret_cast<const char*>(datagram.at),
@@ -102,6 +106,7 @@ class TextParser : public MessageParser<Self, TwoWords, PartitionWriter> {
   const TextOptions& text_;
   ValueColumns columns_;
   const Zone zone_;
+  Fragments fragments_;
   std::string_view rest_;  // of the open packet
   EventTime arrival_{};
   bool cut_ = false;
