@@ -132,8 +132,9 @@ struct Domain {
   }
   // 0: not known.
   int64_t rate_of(int64_t id) const {
+    if (id == kAbsent) return rate;
     for (const Sampler& s : samplers)
-      if (id != kAbsent && s.id == id) return s.rate;
+      if (s.id == id) return s.rate;
     return rate;
   }
 };

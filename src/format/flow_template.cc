@@ -158,7 +158,8 @@ TwoWords text_at(const uint8_t* at, uint32_t length) {
           static_cast<int64_t>(read_be64(held.data() + 8))};
 }
 
-void load(const Load& load, const uint8_t* at, uint32_t length, Values& values) {
+[[gnu::always_inline]] inline void load(const Load& load, const uint8_t* at, uint32_t length,
+                                        Values& values) {
   switch (load.kind) {
     case Kind::kSkip:
       return;
@@ -369,11 +370,15 @@ void TemplateTable::each(const StreamKey& stream, uint16_t id, Visit visit) {
       visit(templates_[i]);
 }
 
+// Most records come in runs of one exporter and template.
 Template* TemplateTable::slot_of(const StreamKey& stream, uint16_t id) {
+  if (tag_[last_] != 0 && templates_[last_].id == id && templates_[last_].stream == stream)
+    return &templates_[last_];
   Template* found = nullptr;
   each(stream, id, [&](Template& t) {
     if (t.stream == stream) found = &t;
   });
+  if (found) last_ = static_cast<size_t>(found - templates_.data());
   return found;
 }
 
@@ -388,11 +393,11 @@ void TemplateTable::withdraw_all(const StreamKey& stream, bool options) {
 }
 
 const Template* TemplateTable::find(const StreamKey& stream, uint16_t id) {
-  Template* best = nullptr;
-  each(stream, id, [&](Template& t) {
-    const bool own = t.stream == stream, best_own = best && best->stream == stream;
-    if (!best || (own && !best_own) || (own == best_own && t.used > best->used)) best = &t;
-  });
+  Template* best = slot_of(stream, id);
+  if (!best)
+    each(stream, id, [&](Template& t) {
+      if (!best || t.used > best->used) best = &t;
+    });
   if (best) best->used = ++clock_;
   return best;
 }

@@ -193,6 +193,7 @@ class TemplateTable {
   uint32_t bytes_ = 0;
   uint32_t fields_ = 0;
   uint64_t clock_ = 0;
+  size_t last_ = 0;  // that was found
 };
 
 }  // namespace tidewire::flow
