@@ -265,8 +265,9 @@ uint32_t Template::read(const uint8_t* at, const uint8_t* end, Values& values) c
   return static_cast<uint32_t>(at - begin);
 }
 
-TemplateTable::TemplateTable(std::span<const OwnElement> own)
-    : own_(own), templates_(kTemplates), tag_(kTemplates) {}
+TemplateTable::TemplateTable(std::span<const OwnElement> own,
+                             const std::array<bool, kSlots>& needed)
+    : own_(own), needed_(needed), templates_(kTemplates), tag_(kTemplates) {}
 
 void TemplateTable::begin(const StreamKey& stream, uint16_t id, bool options) {
   made_.stream = stream;
@@ -309,7 +310,7 @@ void TemplateTable::element(uint16_t element, uint16_t length, uint32_t enterpri
       load.slot = other->slot;
     }
   }
-  if (!fits(load.kind, length)) load.kind = Kind::kSkip;
+  if (!fits(load.kind, length) || !needed_[load.slot]) load.kind = Kind::kSkip;
   add(load, length, uint64_t{enterprise} << 32 | uint64_t{element} << 16);
 }
 

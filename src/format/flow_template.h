@@ -161,7 +161,8 @@ struct Template {
 class TemplateTable {
  public:
   static constexpr uint32_t kTemplates = 512;
-  explicit TemplateTable(std::span<const OwnElement> own);
+  // `needed`: the slots that are to be loaded; what else a record holds is stepped over.
+  TemplateTable(std::span<const OwnElement> own, const std::array<bool, kSlots>& needed);
 
   enum class Learned : uint8_t { kNew, kSame, kChanged, kRefused };
   // One element after the other between begin() and finish(); `enterprise` 0: IANA's or Cisco's.
@@ -187,6 +188,7 @@ class TemplateTable {
   Template* slot_of(const StreamKey& stream, uint16_t id);
 
   std::span<const OwnElement> own_;
+  std::array<bool, kSlots> needed_;
   std::vector<Template> templates_;
   std::vector<uint32_t> tag_;  // of each: hash of domain and id; 0: free
   Template made_;

@@ -3,6 +3,7 @@
 #include <absl/status/status.h>
 
 #include <algorithm>
+#include <array>
 
 #include "format/text_parser.h"
 
@@ -13,6 +14,14 @@ using namespace text;
 
 constexpr uint32_t kUnescapedMax = 4096;
 
+using CharSet = std::array<bool, 256>;
+constexpr CharSet set_of(std::string_view characters) {
+  CharSet set{};
+  for (const char c : characters) set[static_cast<unsigned char>(c)] = true;
+  return set;
+}
+constexpr CharSet kEnds = set_of(" ,"), kKeyEnds = set_of("=, "), kQuote = set_of("\"");
+
 class InfluxParser final : public TextParser<InfluxParser> {
  public:
   InfluxParser(const ParserOptions& options, const ColumnMap& columns, const TextOptions& text)
@@ -22,15 +31,15 @@ class InfluxParser final : public TextParser<InfluxParser> {
     if (line[0] == '#') return;  // a comment
     begin_line();
     next_ = 0;
-    size_t at = end_of(line, 0, ", ");
+    size_t at = end_of(line, 0, kEnds);
     if (at == 0) return counts.note(Note::kUnreadable);
     give("measurement", line.substr(0, at), counts);
     // Tags up to a space that no backslash stands before, then fields in which texts have quotes.
     while (at < line.size() && line[at] == ',')
-      if (!pair(line, ++at, " ,", false, counts)) return counts.note(Note::kUnreadable);
+      if (!pair(line, ++at, false, counts)) return counts.note(Note::kUnreadable);
     if (at >= line.size()) return counts.note(Note::kUnreadable);
     do
-      if (!pair(line, ++at, " ,", true, counts)) return counts.note(Note::kUnreadable);
+      if (!pair(line, ++at, true, counts)) return counts.note(Note::kUnreadable);
     while (at < line.size() && line[at] == ',');
     std::string_view stamp = line.substr(std::min(at + 1, line.size()));
     while (stamp.ends_with(' ')) stamp.remove_suffix(1);
@@ -39,32 +48,31 @@ class InfluxParser final : public TextParser<InfluxParser> {
 
  private:
   // Where one of `ends` stands that is not escaped; the line's end.
-  static size_t end_of(std::string_view line, size_t at, std::string_view ends) {
+  static size_t end_of(std::string_view line, size_t at, const CharSet& ends) {
     for (; at < line.size(); ++at) {
-      if (line[at] == '\\') {
+      const auto c = static_cast<unsigned char>(line[at]);
+      if (c == '\\')
         ++at;
-        continue;
-      }
-      if (ends.find(line[at]) != std::string_view::npos) return at;
+      else if (ends[c])
+        return at;
     }
     return line.size();
   }
 
   // KEY=VALUE at `at`, which is behind it afterwards. False: it is none.
-  bool pair(std::string_view line, size_t& at, std::string_view ends, bool is_field,
-            LaneCounts& counts) {
-    const size_t equals = end_of(line, at, "=, ");
+  bool pair(std::string_view line, size_t& at, bool is_field, LaneCounts& counts) {
+    const size_t equals = end_of(line, at, kKeyEnds);
     if (equals == at || equals >= line.size() || line[equals] != '=') return false;
     const std::string_view key = line.substr(at, equals - at);
     at = equals + 1;
     if (is_field && at < line.size() && line[at] == '"') {
-      const size_t quote = end_of(line, at + 1, "\"");
+      const size_t quote = end_of(line, at + 1, kQuote);
       if (quote >= line.size()) return false;
       give(key, line.substr(at + 1, quote - at - 1), counts);
       at = quote + 1;
       return at == line.size() || line[at] == ',' || line[at] == ' ';
     }
-    const size_t end = end_of(line, at, ends);
+    const size_t end = end_of(line, at, kEnds);
     std::string_view value = line.substr(at, end - at);
     if (value.empty()) return false;
     // 12i and 12u are integers.

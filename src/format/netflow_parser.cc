@@ -37,6 +37,15 @@ constexpr Element5 kRecord[] = {{8, 4},  {12, 4},       {15, 4}, {10, 2}, {14, 2
 
 }  // namespace
 
+// What the columns show, and what times, sampling and ICMP are worked out from.
+std::array<bool, kSlots> NetflowParser::needed_by(const ValueColumns& columns) {
+  std::array<bool, kSlots> needed{};
+  for (uint32_t slot = 0; slot < kSlots; ++slot)
+    needed[slot] = columns.wants(static_cast<uint8_t>(slot)) ||
+                   (slot >= kSampler && slot < kFirstOwn) || slot == kIcmpType || slot == kIcmpCode;
+  return needed;
+}
+
 void NetflowParser::describe5() {
   values_.fill(kAbsent);
   templates_.begin({}, 0, false);

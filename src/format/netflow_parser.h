@@ -22,7 +22,7 @@ class NetflowParser final : public MessageParser<NetflowParser, TwoWords, Partit
       : MessageParser(options, {netflow.fields, options}),
         options_(netflow),
         columns_(netflow.fields, options, columns),
-        templates_(netflow.own),
+        templates_(netflow.own, needed_by(columns_)),
         waiting_(netflow.template_wait) {
     describe5();
   }
@@ -40,6 +40,7 @@ class NetflowParser final : public MessageParser<NetflowParser, TwoWords, Partit
     int64_t header_rate = 0;  // 5: in the packet itself
   };
 
+  static std::array<bool, kSlots> needed_by(const ValueColumns& columns);
   void describe5();
   bool open5(const uint8_t* at, LaneCounts& counts);
   bool open_sets(const uint8_t* at, LaneCounts& counts);

@@ -35,6 +35,11 @@ class ValueColumns {
   void write(const int64_t* values, EventBatch& batch, uint32_t n) const {
     for (const Wanted& w : wanted_) batch.column[w.column][n] = values[w.slot];
   }
+  bool wants(uint8_t slot) const {
+    return std::any_of(wanted_.begin(), wanted_.end(),
+                       [slot](const Wanted& w) { return w.slot == slot; }) ||
+           partition_[0] == slot;
+  }
   TwoWords partition(const int64_t* values) const {
     return {values[partition_[0]], values[partition_[1]]};
   }
